@@ -1,13 +1,15 @@
 //! What each turn of an episode changed, against what further forks say of it.
 
+use std::path::Path;
+
 use troupe_core::blame::{Blame, Measure};
 use troupe_core::config::Config;
 use troupe_core::seed::Seed;
-use troupe_core::trajectory::{Completion, Ending, Episode, Reward, Sample, StopReason};
+use troupe_core::trajectory::{Completion, Ending, Episode, Event, Reward, Sample, StopReason};
 use troupe_guests::plugin::Split;
 use troupe_guests::scenario::{Answer, Next, Position};
 use troupe_model::Device;
-use troupe_training::blame::{Inquiry, blame};
+use troupe_training::blame::{Inquiry, blame, tasks_of};
 use troupe_training::evaluation::{HeldOutTasks, evaluate};
 use troupe_training::imitation::imitate;
 use troupe_training::metrics::Answers;
@@ -134,7 +136,8 @@ fn look_into(
 ) -> Vec<Blame> {
     let inquiry = Inquiry { forks, at_most, margin: MARGIN, measure: Measure::Solved };
     let mut found = Vec::new();
-    blame(team, config, (held_out, rollout), inquiry, |_| true, |blame| found.push(blame)).unwrap();
+    let tasks = tasks_of(team, held_out, config);
+    blame(team, config, (&tasks, rollout), inquiry, |_| true, |blame| found.push(blame)).unwrap();
     found
 }
 
@@ -218,10 +221,48 @@ fn what_is_found_is_kept_in_the_run_and_told_beside_the_episode() {
     let (code, told, stderr) = run(&[&alone[..], &["--json"]].concat());
     assert_eq!(code, 0, "{stderr}");
     assert_eq!(told.trim(), lines.lines().next().unwrap());
+    recorded_episodes_are_looked_into_as_they_were(folder.path(), &run_folder);
     let (code, _, stderr) = run(&["report", &run_folder]);
     assert_eq!(code, 0, "{stderr}");
     let page = std::fs::read_to_string(team.join("report.html")).unwrap();
     assert!(page.contains("\"course\":{\"measure\":\"solved\""), "the course is on the page");
     let (code, _, stderr) = run(&["blame", &run_folder, "--margin=-1"]);
     assert!(code == 2 && stderr.contains("--margin"), "{stderr}");
+}
+
+fn recorded_episodes_are_looked_into_as_they_were(folder: &Path, run_folder: &str) {
+    let [record, out] = ["recorded.jsonl", "found.jsonl"].map(|name| {
+        let path = folder.join(name);
+        path.display().to_string()
+    });
+    let asked = ["eval", "--run", run_folder, "--tasks", "12", "--record", &record];
+    assert_eq!(run(&asked).0, 0);
+    let text = std::fs::read_to_string(&record).unwrap();
+    let episodes: Vec<Episode> =
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let look = |path: &str| {
+        let forks = ["--forks", "8", "--at-most", "8", "--out", &out, "--episodes", path];
+        run(&[&["blame", run_folder][..], &forks].concat())
+    };
+    let (code, told, stderr) = look(&record);
+    assert!(code == 0 && told.contains("adds up"), "{told}{stderr}");
+    let found = std::fs::read_to_string(&out).unwrap();
+    let found: Vec<Blame> = found.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(found.len(), episodes.len());
+    for (blame, episode) in found.iter().zip(&episodes) {
+        assert_eq!(blame.episode.events, episode.events);
+        let replied = |event: &&Event| matches!(event, Event::Replied { .. });
+        let turns: usize = blame.rounds.iter().map(|round| round.turns.len()).sum();
+        assert_eq!(turns, episode.events.iter().filter(replied).count());
+        assert_eq!(blame.outcome, f64::from(u8::from(episode.solved())));
+    }
+    // One word of a prompt is another: this is not what the team would have been asked.
+    let forged = folder.join("forged.jsonl");
+    let planner = text.lines().next().unwrap().replace("planner", "schemer");
+    std::fs::write(&forged, planner).unwrap();
+    let (code, _, stderr) = look(forged.to_str().unwrap());
+    assert!(code == 2 && stderr.contains("is not the stored one"), "{stderr}");
+    std::fs::write(&forged, "").unwrap();
+    let (code, _, stderr) = look(forged.to_str().unwrap());
+    assert!(code == 2 && stderr.contains("there is no recorded episode"), "{stderr}");
 }

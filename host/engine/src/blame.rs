@@ -13,9 +13,12 @@ use troupe_core::trajectory::Episode;
 use troupe_guests::plugin::Split;
 use troupe_model::{Device, PolicyError};
 use troupe_terminal::{ConfigArgs, UsageError};
-use troupe_training::blame::{Inquiry, blame};
+use troupe_training::blame::{Inquiry, blame, play_recorded, tasks_of};
 use troupe_training::evaluation::{HeldOutTasks, evaluate};
+use troupe_training::imitation::episodes_of;
 use troupe_training::metrics::{Answers, Totals};
+use troupe_training::rollout::{Rollout, TaskSeed};
+use troupe_training::team::Team;
 
 pub fn run(
     args: &BlameArgs,
@@ -41,8 +44,14 @@ pub fn run(
         samples: args.samples as usize,
         seed: Seed::new(config.run.seed).named("evaluation"),
     };
-    let evaluation = evaluate(&team, held_out, &config)?;
-    let episodes = &evaluation.rollout.episodes;
+    let (tasks, rollout) = match args.episodes.is_empty() {
+        true => {
+            let rollout = evaluate(&team, held_out, &config)?.rollout;
+            (tasks_of(&team, held_out, &config), rollout)
+        }
+        false => recorded(args, &team, held_out.seed)?,
+    };
+    let episodes = &rollout.episodes;
     let is_wanted = |episode: &Episode| !(episode.is_void() || args.failures && episode.solved());
     let wanted = episodes.iter().filter(|episode| is_wanted(episode)).count();
     let inquiry = Inquiry {
@@ -53,11 +62,10 @@ pub fn run(
     };
     let bar = report::Bar::new("blame", 0, wanted, "episodes");
     let mut found: Vec<Blame> = Vec::new();
-    let spent =
-        blame(&team, &config, (held_out, &evaluation.rollout), inquiry, is_wanted, |blame| {
-            found.push(Blame { step: step.unwrap_or(0), ..blame });
-            bar.step_to(found.len(), String::new());
-        })?;
+    let spent = blame(&team, &config, (&tasks, &rollout), inquiry, is_wanted, |blame| {
+        found.push(Blame { step: step.unwrap_or(0), ..blame });
+        bar.step_to(found.len(), String::new());
+    })?;
     bar.finish();
     keep(args, &found)?;
     if !args.json {
@@ -65,6 +73,13 @@ pub fn run(
         show(args, &found, played, spent);
     }
     Ok(ExitCode::Success)
+}
+
+/// The episodes of files.
+fn recorded(args: &BlameArgs, team: &Team, seed: Seed) -> anyhow::Result<(Vec<TaskSeed>, Rollout)> {
+    let mut episodes = episodes_of(&args.episodes)?;
+    episodes.retain(|episode| args.task.is_none_or(|task| episode.seed == task));
+    Ok(play_recorded(team, episodes, seed)?)
 }
 
 /// Write what was found, and print it if that is asked for.
@@ -87,6 +102,9 @@ fn show(args: &BlameArgs, found: &[Blame], played: usize, spent: Totals) {
         let split = Split::from(args.split);
         let what = match (args.failures, args.task) {
             (true, _) => format!("all {played} episodes were solved, or are void"),
+            (false, Some(task)) if !args.episodes.is_empty() => {
+                format!("no episode is of the task {task}")
+            }
             (false, Some(task)) => format!("the {} split has no task {task}", split),
             (false, None) => format!("all {played} episodes are void"),
         };

@@ -6,13 +6,15 @@
 //! has draws of its own: nothing makes the effects of an episode add up but that they are right.
 
 mod case;
+mod recorded;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use case::{Case, Pair};
+pub use recorded::play_recorded;
 
-use crate::evaluation::{HeldOutTasks, play};
+use crate::evaluation::{HeldOutTasks, examined, play};
 use crate::metrics::{Answers, Totals};
 use crate::rollout::{Rollout, RolloutError, Setting, Start, TaskSeed, answer_from, collect_from};
 use crate::states::{State, StateError, reach};
@@ -55,24 +57,28 @@ pub struct Inquiry {
     pub measure: Measure,
 }
 
-/// Look into held-out episodes that were played with draws: those that are `wanted`. `tell` is
-/// given each with what is left to be said of it. Returns what the forks took.
+/// The tasks of an evaluation, as its episodes number them.
+pub fn tasks_of(team: &Team, held_out: HeldOutTasks, config: &Config) -> Vec<TaskSeed> {
+    play(team, held_out, config).tasks
+}
+
+/// Look into episodes of these tasks: those that are `wanted`. `tell` is given each with what is
+/// left to be said of it. Returns what the forks took.
 ///
 /// # Errors
 /// If a state cannot be reached again, or the policies cannot answer.
 pub fn blame(
     team: &Team,
     config: &Config,
-    (held_out, rollout): (HeldOutTasks, &Rollout),
+    (tasks, rollout): (&[TaskSeed], &Rollout),
     inquiry: Inquiry,
     wanted: impl Fn(&Episode) -> bool,
     mut tell: impl FnMut(Blame),
 ) -> Result<Totals, BlameError> {
     // Where answers are always the same, forks are, too.
-    let drawn = HeldOutTasks { answers: Answers::Sampled, ..held_out };
-    let plays = play(team, drawn, config);
+    let drawn = examined(config, Answers::Sampled, 1);
     let role_map = team.role_map.examined(&config.validation);
-    let setting = Setting { role_map: &role_map, config: &plays.config, alpha: 1.0, dealing: None };
+    let setting = Setting { role_map: &role_map, config: &drawn, alpha: 1.0, dealing: None };
     let mut inquirer = Inquirer { team, setting, inquiry, spent: Totals::default() };
     let samples = &rollout.samples;
     let is_wanted = |task: usize, number: usize| {
@@ -81,7 +87,7 @@ pub fn blame(
     };
     let of_wanted = |row: usize| {
         let Sample { task, episode, .. } = samples[row];
-        is_wanted(task, episode).then(|| plays.tasks[task].clone())
+        is_wanted(task, episode).then(|| tasks[task].clone())
     };
     let states = reach(samples, of_wanted)?;
     let mut by_episode: BTreeMap<(usize, usize), Vec<&State>> = BTreeMap::new();

@@ -26,7 +26,7 @@ use troupe_guests::plugin::Split;
 use troupe_model::{Policy, PolicyError};
 use troupe_trainer::{Example, Trainer, TrainerError};
 
-pub use recording::{Findings, Recording, RecordingError};
+pub use recording::{Findings, Recording, RecordingError, episodes_of};
 
 use recording::Rounds;
 

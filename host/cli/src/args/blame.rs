@@ -15,6 +15,7 @@ Examples:
   host blame runs/plan-path-planner-executor --tasks 200 --failures
   host blame runs/plan-path-planner-executor --task 17 --forks 256
   host blame runs/plan-path-planner-executor --task 17 --json
+  host blame runs/plan-path-planner-executor --episodes recorded.jsonl --failures
   host blame runs/plan-path-planner-executor --roles --split test --tasks 512
 
 `host report` shows what was found beside each episode. How it is found is in docs/blame.md.")]
@@ -33,6 +34,11 @@ pub struct BlameArgs {
     #[arg(long, default_value_t = 20, value_name = "N",
         value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub tasks: u32,
+    /// Look into the episodes of these files, or run folders, as `host eval --record` and runs
+    /// write them. Forks are answered by the checkpoint.
+    #[arg(long, value_name = "PATH", value_delimiter = ',',
+        conflicts_with_all = ["split", "tasks", "samples", "greedy", "roles"])]
+    pub episodes: Vec<PathBuf>,
     /// Look into this task alone.
     #[arg(long, value_name = "TASK", conflicts_with_all = ["tasks", "failures"])]
     pub task: Option<u32>,

@@ -117,8 +117,7 @@ impl Recording {
         }
         let Findings { episodes, held_out, solved, .. } = recording.findings;
         if episodes == 0 {
-            let named = paths.iter().map(|path| format!("`{}`", path.display()));
-            return Err(RecordingError::Empty(named.collect::<Vec<_>>().join(", ")));
+            return Err(empty(paths));
         }
         if held_out == episodes {
             return Err(RecordingError::HeldOut(episodes));
@@ -250,6 +249,28 @@ fn files_of(path: &Path) -> Result<Vec<PathBuf>, StorageError> {
     let is_recording = |name: &String| name.ends_with(".jsonl") || name.ends_with(".jsonl.zst");
     let names = list_folder(&folder)?.into_iter().filter(is_recording);
     Ok(names.map(|name| folder.join(name)).collect())
+}
+
+/// The recorded episodes of run folders and files.
+///
+/// # Errors
+/// If a file cannot be read, a line is no episode, or there is none.
+pub fn episodes_of(paths: &[PathBuf]) -> Result<Vec<Episode>, RecordingError> {
+    let mut episodes = Vec::new();
+    for path in paths {
+        for file in files_of(path)? {
+            episodes.extend(read_episodes(&file)?);
+        }
+    }
+    match episodes.is_empty() {
+        true => Err(empty(paths)),
+        false => Ok(episodes),
+    }
+}
+
+fn empty(paths: &[PathBuf]) -> RecordingError {
+    let named = paths.iter().map(|path| format!("`{}`", path.display()));
+    RecordingError::Empty(named.collect::<Vec<_>>().join(", "))
 }
 
 fn read_episodes(path: &Path) -> Result<Vec<Episode>, RecordingError> {
