@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use troupe_core::archive::table_file;
 use troupe_core::storage::digest_file;
 use troupe_core::table::{read_table, write_table};
+use troupe_model::{Device, Policy};
 use troupe_training::run::{ChainLog, Link};
 
 use crate::support::{copy_all, host, plugins, run};
@@ -13,6 +14,11 @@ use crate::support::{copy_all, host, plugins, run};
 const STEPS: usize = 4;
 
 fn trained(folder: &Path) -> PathBuf {
+    trained_on(folder, None)
+}
+
+/// Where libtorch is told to use what processors of that name can do.
+fn trained_on(folder: &Path, processor: Option<&str>) -> PathBuf {
     let files = plugins(&["plan-path", "planner-executor"]);
     let dir = format!("run.dir=\"{}\"", folder.display());
     let steps = format!("train.steps={STEPS}");
@@ -31,8 +37,10 @@ fn trained(folder: &Path) -> PathBuf {
     ] {
         arguments.extend(["--set", set]);
     }
-    let (code, _, stderr) = run(&arguments);
-    assert_eq!(code, 0, "{stderr}");
+    let mut training = host(&arguments);
+    let output = training.envs(processor.map(|name| ("ATEN_CPU_CAPABILITY", name))).output();
+    let output = output.unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     folder.join("run")
 }
 
@@ -149,6 +157,54 @@ fn what_was_forged_is_found_and_a_run_that_was_not_is_computed_again_to_the_bit(
     assert_eq!(code, 0, "no file contradicts another: {told}");
     let (code, told) = verify(&careful, STEPS);
     assert!(code == 7 && told.contains("step 2, computed again, has another table"), "{told}");
+}
+
+/// A hundredth more in one weight of a checkpoint, and all digests made anew.
+fn forge_weight_carefully(run: &Path, step: usize) {
+    let policy = run.join(format!("checkpoints/step-{step:06}/policies/shared"));
+    let weights = policy.join("model.safetensors");
+    let before = digest_file(&weights).unwrap();
+    let mut bytes = fs::read(&weights).unwrap();
+    let last = bytes.len() - 4;
+    let weight = f32::from_le_bytes(bytes[last..].try_into().unwrap());
+    bytes[last..].copy_from_slice(&(weight + 0.01).to_le_bytes());
+    fs::write(&weights, bytes).unwrap();
+    let checkpoint = run.join(format!("checkpoints/step-{step:06}/checkpoint.json"));
+    replace(&checkpoint, &before, &digest_file(&weights).unwrap());
+    let forged = Policy::load(&policy, Device::cpu()).unwrap().trained_digest().unwrap();
+    tie_anew(run, |link| {
+        if link.step == step {
+            link.weights.insert("shared".to_owned(), forged.clone());
+        }
+    });
+}
+
+#[test]
+fn another_processors_steps_are_within_last_digits_and_forged_ones_are_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = trained_on(folder.path(), Some("default"));
+    let (code, told) = verify(&whole, 2);
+    assert!(code == 0 && told.contains("no step was computed again to the bit"), "{told}");
+    assert_eq!(told.matches("`shared` is within last digits").count(), 2, "{told}");
+    let found = |name: &str, said: &str, forge: &dyn Fn(&Path)| {
+        let forged = forged(&whole, name, forge);
+        let (code, told) = verify(&forged, 0);
+        assert_eq!(code, 0, "{name}: no file contradicts another: {told}");
+        let (code, told) = verify(&forged, STEPS);
+        assert!(code == 7 && told.contains(said), "{name}: {code} {told}");
+    };
+    found("advantage", "step 2, computed again, has another column of advantages", &|run| {
+        forge_table(run, 2);
+        let table = digest_file(&run.join("table").join(table_file(2))).unwrap();
+        tie_anew(run, |link| {
+            if link.step == 2 {
+                link.table = Some(table.clone());
+            }
+        });
+    });
+    found("weight", "of step 3 are not what the stored answers make of step 2's", &|run| {
+        forge_weight_carefully(run, 3);
+    });
 }
 
 #[test]

@@ -19,26 +19,45 @@ use troupe_training::training::{Training, plan, settle};
 const LOGS: [&str; 5] =
     ["config.toml", "manifest.json", "metrics.jsonl", "outcomes.jsonl", "chain.jsonl"];
 
+/// Why bits cannot be compared.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Obstacle {
+    /// A server had part in it.
+    #[error("what a server did cannot be repeated here")]
+    Server,
+    /// It ended by the clock.
+    #[error("how far it came depends on the clock (train.budget.seconds)")]
+    Clock,
+    /// Last digits are others here.
+    #[error(
+        "it was computed with the {what} `{there}`, and here is `{here}`: last digits may differ, \
+         and what is drawn with them"
+    )]
+    Digits {
+        /// What computed it.
+        what: &'static str,
+        /// Where the run was made.
+        there: String,
+        /// On this machine.
+        here: String,
+    },
+}
+
 /// Why bits cannot be compared here; nothing if they can.
-pub fn obstacle(manifest: &Manifest, config: &Config, device: Device) -> Option<String> {
+pub fn obstacle(manifest: &Manifest, config: &Config, device: Device) -> Option<Obstacle> {
     if !manifest.distant.is_empty() || !manifest.servers.is_empty() {
-        return Some("what a server did cannot be repeated here".to_owned());
+        return Some(Obstacle::Server);
     }
     if config.train.budget.seconds.is_some() {
-        return Some("how far it came depends on the clock (train.budget.seconds)".to_owned());
+        return Some(Obstacle::Clock);
     }
-    let differs = |what: &str, there: &str, here: &str| {
-        format!(
-            "it was computed with the {what} `{there}`, and here is `{here}`: last digits may \
-             differ, and what is drawn with them"
-        )
-    };
-    let here = device.to_string();
-    if manifest.device != here {
-        return Some(differs("device", &manifest.device, &here));
-    }
-    let here = processor();
-    (manifest.processor != here).then(|| differs("processor", &manifest.processor, &here))
+    let pairs = [
+        ("device", &manifest.device, device.to_string()),
+        ("processor", &manifest.processor, processor()),
+    ];
+    let mut others = pairs.into_iter().filter(|(_, there, here)| *there != here);
+    let (what, there, here) = others.next()?;
+    Some(Obstacle::Digits { what, there: there.clone(), here })
 }
 
 /// A run whose steps are computed again.

@@ -1,5 +1,6 @@
 //! `host verify`: whether a run's files are what its steps left.
 
+mod bounds;
 mod bundle;
 mod kept;
 
@@ -8,8 +9,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 
-use super::again::{Again, obstacle};
+use super::again::{Again, Obstacle, config_of, obstacle};
 use super::report;
+use bounds::Bounds;
 use kept::Kept;
 use troupe_cli::args::VerifyArgs;
 use troupe_core::archive::find_config;
@@ -34,7 +36,10 @@ struct Verdict {
     /// The probability that one forged step, all that follows being made anew to fit, would have
     /// been found: of the step for which it is least.
     found: f64,
-    /// Why no step was computed again, if that was asked for.
+    /// What can be said of steps where last digits are others.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    bounds: Vec<Bounds>,
+    /// Why no step was computed again to the bit, if that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     not_recomputed: Option<String>,
 }
@@ -59,12 +64,18 @@ pub fn run(
         steps: chain.len() - 1,
         recomputed: Vec::new(),
         found: 0.0,
+        bounds: Vec::new(),
         not_recomputed: None,
     };
     // What is known to be broken is not worth computing.
     if args.steps > 0 && verdict.faults.is_empty() {
         match obstacle(&manifest, &config, device).filter(|_| !args.anyway) {
-            Some(obstacle) => verdict.not_recomputed = Some(obstacle),
+            Some(obstacle) => {
+                if matches!(obstacle, Obstacle::Digits { .. }) {
+                    bound(args, &manifest, device, &mut verdict)?;
+                }
+                verdict.not_recomputed = Some(obstacle.to_string());
+            }
             None => recompute(args, &manifest, device, &chain, &mut verdict)?,
         }
     }
@@ -111,6 +122,35 @@ fn recompute(
     Ok(())
 }
 
+/// What stored answers make of checkpoints, where bits cannot be compared.
+fn bound(
+    args: &VerifyArgs,
+    manifest: &Manifest,
+    device: Device,
+    verdict: &mut Verdict,
+) -> anyhow::Result<()> {
+    let config = config_of(&args.run, &args.run)?;
+    if config.critics().next().is_some() {
+        return Ok(());
+    }
+    let mut stretches = bounds::stretches(&args.run, &steps_of(&args.run.join("checkpoints"))?)?;
+    stretches.retain(|(from, to)| args.reach.is_none_or(|reach| to - from <= reach));
+    draw(args).shuffle(&mut stretches);
+    let again = Again { run: &args.run, manifest, device };
+    for stretch in stretches.into_iter().take(args.steps) {
+        let (bounds, faults) = bounds::compute(&again, &config, stretch)?;
+        verdict.bounds.extend(bounds);
+        verdict.faults.extend(faults);
+    }
+    Ok(())
+}
+
+/// What says which steps are drawn.
+fn draw(args: &VerifyArgs) -> Seed {
+    let now = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as u64;
+    Seed::new(args.seed.unwrap_or_else(now)).named("verify")
+}
+
 /// The steps that can be computed again, and those that are.
 fn choose(args: &VerifyArgs, checkpoints: &[usize], steps: usize) -> (Vec<usize>, Vec<usize>) {
     let is_reached = |step: &usize| {
@@ -118,16 +158,14 @@ fn choose(args: &VerifyArgs, checkpoints: &[usize], steps: usize) -> (Vec<usize>
         before.is_some_and(|kept| args.reach.is_none_or(|reach| step - kept <= reach))
     };
     let eligible: Vec<usize> = (1..=steps).filter(is_reached).collect();
-    let now = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as u64;
-    let seed = Seed::new(args.seed.unwrap_or_else(now)).named("verify");
     let mut chosen = eligible.clone();
-    seed.shuffle(&mut chosen);
+    draw(args).shuffle(&mut chosen);
     chosen.truncate(args.steps);
     (eligible, chosen)
 }
 
 fn show(verdict: &Verdict) {
-    let Verdict { faults, steps, recomputed, found, not_recomputed } = verdict;
+    let Verdict { faults, steps, recomputed, found, bounds, not_recomputed } = verdict;
     for fault in faults {
         report::line(&format!("  ✗ {fault}"));
     }
@@ -138,7 +176,24 @@ fn show(verdict: &Verdict) {
         ));
     }
     if let Some(why) = not_recomputed {
-        report::line(&format!("  – no step was computed again: {why} (--anyway computes even so)"));
+        let what = "no step was computed again to the bit";
+        report::line(&format!("  – {what}: {why} (--anyway computes even so)"));
+    }
+    let within = |bounds: &&Bounds| !faults.iter().any(|fault| bounds.is_meant_by(fault));
+    for Bounds { from, to, policy, differs, orders } in bounds.iter().filter(within) {
+        report::line(&format!(
+            "  ✓ steps {} to {to}, from the answers that the run stored: `{policy}` is within last \
+             digits: {} of what it moved, two orders of summation {}",
+            from + 1,
+            bounds::percent(*differs),
+            bounds::percent(*orders)
+        ));
+    }
+    if !bounds.is_empty() {
+        report::line(
+            "  rewards and held-out figures are taken as they are stored: another processor draws \
+             other answers",
+        );
     }
     if !recomputed.is_empty() {
         let mark =

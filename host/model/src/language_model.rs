@@ -310,6 +310,17 @@ impl Policy {
         Ok(hasher.finalize().to_hex().to_string())
     }
 
+    /// Euclidean distance of what is trained from the same of another policy.
+    ///
+    /// # Errors
+    /// If it is of other weights.
+    pub fn trained_distance(&self, other: &Policy) -> Result<f64, PolicyError> {
+        let [one, other] = [self, other].map(|policy| policy.trainable().buffer());
+        let difference =
+            one.f_to_kind(tch::Kind::Double)?.f_sub(&other.f_to_kind(tch::Kind::Double)?)?;
+        Ok(f64::try_from(difference.f_norm()?)?)
+    }
+
     /// Numbers in the weights, the base's included; tied ones count once.
     pub fn parameter_count(&self) -> usize {
         let adapter = self.adapter.as_ref().map_or(0, |adapter| adapter.parameters().count());

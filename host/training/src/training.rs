@@ -24,6 +24,7 @@ mod replay;
 mod stored;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Instant;
 
 use crate::checkpoint::{FoundCheckpoint, Progress, is_first_kept, remove_old, save_checkpoint};
@@ -166,6 +167,14 @@ impl Training {
     /// How far the run has come.
     pub fn progress(&self) -> &Progress {
         &self.progress
+    }
+
+    /// How far what is trained is from the same of a checkpoint, by policy (Euclidean distance).
+    ///
+    /// # Errors
+    /// If it cannot be read, or is of other policies.
+    pub fn distances(&self, checkpoint: &Path) -> Result<BTreeMap<String, f64>, TrainingError> {
+        self.learning.distances(checkpoint)
     }
 
     /// How far the run has come, and what of: steps, or hundredths of its budget.

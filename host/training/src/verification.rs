@@ -62,6 +62,24 @@ pub enum Fault {
         /// The figure.
         figure: &'static str,
     },
+    /// Weights are further from what stored answers make of those before than last digits explain.
+    #[error(
+        "the weights of `{policy}` in the checkpoint of step {to} are not what the stored answers \
+         make of step {from}'s: they differ by {differs} of what the steps moved them, and {limit} \
+         would be last digits"
+    )]
+    Bounds {
+        /// The checkpoint before.
+        from: usize,
+        /// This one.
+        to: usize,
+        /// The policy.
+        policy: String,
+        /// How far it is.
+        differs: String,
+        /// How far it may be.
+        limit: String,
+    },
     /// A step that was computed again came out otherwise.
     #[error("step {step}, computed again, has another {what}")]
     Recomputed {

@@ -132,6 +132,20 @@ impl Learning {
             .collect::<Result<_, PolicyError>>()?)
     }
 
+    /// How far what is trained is from the same of a checkpoint, by policy (Euclidean distance).
+    pub(super) fn distances(
+        &self,
+        checkpoint: &Path,
+    ) -> Result<BTreeMap<String, f64>, TrainingError> {
+        let mut distances = BTreeMap::new();
+        for name in self.trainers.keys() {
+            let Some(policy) = self.team.policies.get(name) else { continue };
+            let there = policy.restore(&checkpoint.join("policies").join(name))?;
+            distances.insert(name.clone(), policy.trained_distance(&there)?);
+        }
+        Ok(distances)
+    }
+
     /// The largest difference between a token's log-probability as sampled and as the training
     /// graph has it.
     pub(super) fn rescore(
