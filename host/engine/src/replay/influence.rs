@@ -15,7 +15,7 @@ use troupe_training::training::{Culprit, Effect, Influence, unfit_for_influence}
 
 /// All that was found.
 #[derive(Serialize)]
-struct Found {
+struct Traced {
     steps: Vec<Influence>,
     /// How the run goes on from the worst step as it was, and without the groups that were found.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -48,7 +48,7 @@ pub fn look(again: &Again, args: &ReplayArgs, config: &Config) -> anyhow::Result
         return Err(UsageError(message).into());
     }
     let futures = futures(again, args, &steps)?;
-    let found = Found { steps, futures };
+    let found = Traced { steps, futures };
     match args.json {
         true => report::line(&serde_json::to_string(&found)?),
         false => tell(&found, args),
@@ -82,7 +82,7 @@ fn points(effect: &Effect) -> String {
     format!("{mean:+.1} points ({low:+.1} to {high:+.1})")
 }
 
-fn tell(found: &Found, args: &ReplayArgs) {
+fn tell(found: &Traced, args: &ReplayArgs) {
     let row = |step: &Influence| {
         let by = match (step.effect.is_harm(), step.found.len()) {
             (false, _) => "no harm that is shown".to_owned(),
