@@ -3,6 +3,8 @@
 mod liar;
 
 use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::process::Stdio;
 
 use crate::support::plugin;
@@ -141,4 +143,64 @@ fn two_that_pull_at_once_into_one_cache_both_have_it() {
     let kept = place.kept();
     assert_eq!(kept.len(), 1, "{kept:?}");
     place.done(&["plugin", "inspect", &pinned]);
+}
+
+#[test]
+fn dockers_helpers_are_asked_for_credentials() {
+    // `somebody:secret`, by bcrypt.
+    const SOMEBODY: &str =
+        "somebody:$2b$05$abcdefghijklmnopqrstuuOQiyCxlgf/oeuTqixKmWdcYUh4Hjl0a\n";
+    let registry = DebianRegistry::start(SOMEBODY);
+    let place = Place::new();
+    let reference = registry.reference("sudoku:0.1.0");
+    let with_helper = |helper: &str| {
+        place.ask_helper(&registry.address, helper);
+        let mut push = place.command(&["plugin", "push", "sudoku", &reference]);
+        let path = std::env::var("PATH").unwrap();
+        push.env("PATH", format!("{}:{path}", place.work().display()));
+        let output = push.output().unwrap();
+        (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    let helper = "#!/bin/sh\nread server\n[ \"$1\" = get ] && echo \
+                  '{\"ServerURL\":\"x\",\"Username\":\"somebody\",\"Secret\":\"secret\"}'\n";
+    let (code, stderr) = with_helper(helper);
+    assert_eq!(code, 0, "{stderr}");
+    let (code, stderr) = with_helper("#!/bin/sh\necho locked\nexit 1\n");
+    assert!(code == 3 && stderr.contains("docker's `config.json` cannot be used"), "{stderr}");
+}
+
+#[test]
+fn references_are_served_and_run_programs() {
+    let registry = DebianRegistry::start("");
+    let place = Place::new();
+    let environment = push(&place, &plugin("sudoku"), &registry.reference("sudoku:0.1.0"));
+    let reference = registry.reference("javascript:2025");
+    push(&place, &plugin("javascript"), &reference);
+    place.refused(&["serve", "--environment", &environment], 3);
+    place.done(&["plugin", "pull", &environment]);
+    place.done(&["plugin", "pull", &reference]);
+
+    let mut serve = place.command(&["serve", "--environment", &environment]);
+    serve.args(["--listen", "127.0.0.1:0"]).stdout(Stdio::piped());
+    let mut child = serve.spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let address = line.trim().strip_prefix("listening on http://").unwrap().to_owned();
+    let mut stream = TcpStream::connect(&address).unwrap();
+    write!(stream, "GET /metadata HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")
+        .unwrap();
+    let mut told = String::new();
+    stream.read_to_string(&mut told).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(told.starts_with("HTTP/1.1 200") && told.contains("sudoku"), "{told}");
+
+    let write = |name: &str, text: &str| fs::write(place.work().join(name), text).unwrap();
+    write("problems", "{\"id\":\"a\",\"tests\":[{\"input\":\"\",\"output\":\"3\"}]}\n");
+    write("programs", "{\"id\":\"a\",\"program\":\"console.log(1 + 2)\"}\n");
+    let files = ["--problems", "problems", "--programs", "programs", "--out", "verdicts"];
+    let how = ["--language", "javascript", "--interpreter", &reference];
+    place.done(&[&["grade"][..], &files, &how].concat());
+    let verdicts = fs::read_to_string(place.work().join("verdicts")).unwrap();
+    assert!(verdicts.contains("\"verdict\":\"passed\""), "{verdicts}");
 }

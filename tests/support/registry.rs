@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
@@ -88,6 +89,15 @@ impl Place {
             "auths": { registry: { "auth": encoded(name_and_password) } },
         });
         fs::write(self.folder.path().join("docker/config.json"), settings.to_string()).unwrap();
+    }
+
+    /// Have docker's settings name a program of ours, as in a keychain's place.
+    pub fn ask_helper(&self, registry: &str, program: &str) {
+        let settings = serde_json::json!({ "credHelpers": { registry: "ours" } });
+        fs::write(self.folder.path().join("docker/config.json"), settings.to_string()).unwrap();
+        let file = self.work().join("docker-credential-ours");
+        fs::write(&file, program).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
     pub fn command(&self, arguments: &[&str]) -> Command {

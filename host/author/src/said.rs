@@ -37,9 +37,10 @@ impl Said {
             })
     }
 
-    /// Interpreters say which program they carry before its version.
+    /// Interpreters say which program they carry before its version, or before that of the language
+    /// in brackets.
     pub fn number(&self) -> &str {
-        self.version.rsplit(' ').next().unwrap_or(&self.version)
+        self.version.rsplit(' ').next().unwrap_or(&self.version).trim_end_matches(')')
     }
 
     /// Refuses a reference under which nobody would look for this component.
