@@ -14,16 +14,16 @@ use crate::support::registry::{DebianRegistry, Place, altered, push};
 fn what_is_pushed_is_pulled_checked_locked_and_used_when_the_registry_is_gone() {
     let registry = DebianRegistry::start("");
     let (author, user) = (Place::new(), Place::new());
-    let reference = registry.reference("sudoku:0.1.0");
-    let pinned = push(&author, &plugin("sudoku"), &reference);
+    let reference = registry.reference("math:0.1.0");
+    let pinned = push(&author, &plugin("math"), &reference);
     assert!(pinned.starts_with(&format!("{reference}@sha256:")), "{pinned}");
     // The same component is the same artifact, whoever pushes it.
-    assert_eq!(push(&user, &plugin("sudoku"), &reference), pinned);
+    assert_eq!(push(&user, &plugin("math"), &reference), pinned);
 
     let told = user.done(&["plugin", "pull", &reference]);
     for said in [
         &pinned,
-        "sudoku 0.1.0: ",
+        "math 0.1.0: ",
         "contract 0.2.0",
         "names no licence",
         "imports nothing",
@@ -36,7 +36,7 @@ fn what_is_pushed_is_pulled_checked_locked_and_used_when_the_registry_is_gone() 
     drop(registry);
     for named in [&reference, &pinned] {
         let told = user.done(&["plugin", "inspect", named]);
-        assert!(told.contains("environment sudoku 0.1.0"), "{told}");
+        assert!(told.contains("environment math 0.1.0"), "{told}");
     }
     let stderr = author.refused(&["plugin", "inspect", &pinned], 3);
     assert!(stderr.contains("is not on this machine; `host plugin pull "), "{stderr}");
@@ -46,11 +46,11 @@ fn what_is_pushed_is_pulled_checked_locked_and_used_when_the_registry_is_gone() 
 fn a_tag_that_moved_is_named_and_refused_until_one_asks_for_it() {
     let registry = DebianRegistry::start("");
     let place = Place::new();
-    let reference = registry.reference("sudoku:0.1.0");
-    let old = push(&place, &plugin("sudoku"), &reference);
+    let reference = registry.reference("math:0.1.0");
+    let old = push(&place, &plugin("math"), &reference);
     place.done(&["plugin", "pull", &reference]);
     let lock = place.lock();
-    let new = push(&place, &altered("sudoku", &place.work()), &reference);
+    let new = push(&place, &altered("math", &place.work()), &reference);
     assert_ne!(old, new);
 
     let stderr = place.refused(&["plugin", "pull", &reference], 2);
@@ -69,16 +69,16 @@ fn a_tag_that_moved_is_named_and_refused_until_one_asks_for_it() {
 fn a_component_under_a_name_or_version_that_it_does_not_have_is_not_pushed() {
     let place = Place::new();
     for (name, said) in [
-        ("sudoku:0.2.0", "says that it is version 0.1.0"),
-        ("sudoku:1", "says that it is version 0.1.0"),
-        ("chess:0.1.0", "as this component calls itself: end the repository in /sudoku"),
+        ("math:0.2.0", "says that it is version 0.1.0"),
+        ("math:1", "says that it is version 0.1.0"),
+        ("chess:0.1.0", "as this component calls itself: end the repository in /math"),
     ] {
         // Nobody listens there.
         let reference = format!("oci://127.0.0.1:9/{name}");
-        let stderr = place.refused(&["plugin", "push", "sudoku", &reference], 2);
+        let stderr = place.refused(&["plugin", "push", "math", &reference], 2);
         assert!(stderr.contains(said), "{stderr}");
     }
-    let stderr = place.refused(&["plugin", "push", "sudoku", "oci://127.0.0.1:9/sudoku:0.1.0"], 3);
+    let stderr = place.refused(&["plugin", "push", "math", "oci://127.0.0.1:9/math:0.1.0"], 3);
     assert!(stderr.contains("`127.0.0.1:9` cannot be used: "), "{stderr}");
 }
 
@@ -86,10 +86,10 @@ fn a_component_under_a_name_or_version_that_it_does_not_have_is_not_pushed() {
 fn what_is_kept_is_compared_each_time_that_it_is_used() {
     let registry = DebianRegistry::start("");
     let place = Place::new();
-    let pinned = push(&place, &plugin("sudoku"), &registry.reference("sudoku:0.1.0"));
+    let pinned = push(&place, &plugin("math"), &registry.reference("math:0.1.0"));
     place.done(&["plugin", "pull", &pinned]);
     let kept = place.kept().pop().unwrap();
-    let file = kept.join("sudoku.wasm");
+    let file = kept.join("math.wasm");
     let whole = fs::read(&file).unwrap();
     fs::write(&file, fs::read(plugin("plan-path")).unwrap()).unwrap();
     let stderr = place.refused(&["plugin", "inspect", &pinned], 3);
@@ -110,20 +110,20 @@ fn what_the_registry_does_not_have_and_whom_it_does_not_know_is_said() {
         "somebody:$2b$05$abcdefghijklmnopqrstuuOQiyCxlgf/oeuTqixKmWdcYUh4Hjl0a\n";
     let registry = DebianRegistry::start(SOMEBODY);
     let place = Place::new();
-    let reference = registry.reference("sudoku:0.1.0");
-    let stderr = place.refused(&["plugin", "push", "sudoku", &reference], 3);
+    let reference = registry.reference("math:0.1.0");
+    let stderr = place.refused(&["plugin", "push", "math", &reference], 3);
     assert!(stderr.contains("docker login 127.0.0.1:"), "{stderr}");
     place.log_in(&registry.address, "somebody:wrong");
-    place.refused(&["plugin", "push", "sudoku", &reference], 3);
+    place.refused(&["plugin", "push", "math", &reference], 3);
     place.log_in(&registry.address, "somebody:secret");
-    let pinned = push(&place, &plugin("sudoku"), &reference);
+    let pinned = push(&place, &plugin("math"), &reference);
     place.done(&["plugin", "pull", &pinned]);
 
-    for name in ["sudoku:0.1", "nothing:1.0.0"] {
+    for name in ["math:0.1", "nothing:1.0.0"] {
         let stderr = place.refused(&["plugin", "pull", &registry.reference(name)], 3);
         assert!(stderr.contains(&format!("has no `{}`", registry.reference(name))), "{stderr}");
     }
-    let other = format!("{}@sha256:{}", registry.reference("sudoku"), "ab".repeat(32));
+    let other = format!("{}@sha256:{}", registry.reference("math"), "ab".repeat(32));
     let stderr = place.refused(&["plugin", "pull", &other], 3);
     assert!(stderr.contains("has no `"), "{stderr}");
 }
@@ -132,7 +132,7 @@ fn what_the_registry_does_not_have_and_whom_it_does_not_know_is_said() {
 fn two_that_pull_at_once_into_one_cache_both_have_it() {
     let registry = DebianRegistry::start("");
     let place = Place::new();
-    let pinned = push(&place, &plugin("sudoku"), &registry.reference("sudoku:0.1.0"));
+    let pinned = push(&place, &plugin("math"), &registry.reference("math:0.1.0"));
     let both = [0, 1].map(|_| {
         let mut pull = place.command(&["plugin", "pull", &pinned]);
         pull.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
@@ -152,10 +152,10 @@ fn dockers_helpers_are_asked_for_credentials() {
         "somebody:$2b$05$abcdefghijklmnopqrstuuOQiyCxlgf/oeuTqixKmWdcYUh4Hjl0a\n";
     let registry = DebianRegistry::start(SOMEBODY);
     let place = Place::new();
-    let reference = registry.reference("sudoku:0.1.0");
+    let reference = registry.reference("math:0.1.0");
     let with_helper = |helper: &str| {
         place.ask_helper(&registry.address, helper);
-        let mut push = place.command(&["plugin", "push", "sudoku", &reference]);
+        let mut push = place.command(&["plugin", "push", "math", &reference]);
         let path = std::env::var("PATH").unwrap();
         push.env("PATH", format!("{}:{path}", place.work().display()));
         let output = push.output().unwrap();
@@ -173,7 +173,7 @@ fn dockers_helpers_are_asked_for_credentials() {
 fn references_are_served_and_run_programs() {
     let registry = DebianRegistry::start("");
     let place = Place::new();
-    let environment = push(&place, &plugin("sudoku"), &registry.reference("sudoku:0.1.0"));
+    let environment = push(&place, &plugin("math"), &registry.reference("math:0.1.0"));
     let reference = registry.reference("javascript:2025");
     push(&place, &plugin("javascript"), &reference);
     place.refused(&["serve", "--environment", &environment], 3);
@@ -193,7 +193,7 @@ fn references_are_served_and_run_programs() {
     stream.read_to_string(&mut told).unwrap();
     child.kill().unwrap();
     child.wait().unwrap();
-    assert!(told.starts_with("HTTP/1.1 200") && told.contains("sudoku"), "{told}");
+    assert!(told.starts_with("HTTP/1.1 200") && told.contains("math"), "{told}");
 
     let write = |name: &str, text: &str| fs::write(place.work().join(name), text).unwrap();
     write("problems", "{\"id\":\"a\",\"tests\":[{\"input\":\"\",\"output\":\"3\"}]}\n");

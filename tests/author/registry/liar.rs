@@ -79,13 +79,13 @@ impl Liar {
             ..Told::all(manifest.as_bytes())
         };
         let digest = digest(manifest.as_bytes());
-        self.says("/v2/sudoku/manifests/0.1.0", told.clone());
-        self.says(&format!("/v2/sudoku/manifests/sha256:{digest}"), told);
+        self.says("/v2/math/manifests/0.1.0", told.clone());
+        self.says(&format!("/v2/math/manifests/sha256:{digest}"), told);
         digest
     }
 
     fn reference(&self) -> String {
-        format!("oci://{}/sudoku:0.1.0", self.address)
+        format!("oci://{}/math:0.1.0", self.address)
     }
 }
 
@@ -130,16 +130,16 @@ fn answer(stream: TcpStream, script: &Mutex<Script>) -> Option<()> {
     stream.write_all(&body).ok()
 }
 
-fn sudoku() -> (Vec<u8>, String) {
-    let bytes = fs::read(plugin("sudoku")).unwrap();
+fn math() -> (Vec<u8>, String) {
+    let bytes = fs::read(plugin("math")).unwrap();
     let digest = digest(&bytes);
     (bytes, digest)
 }
 
 #[test]
 fn nothing_is_kept_of_what_is_not_what_was_asked_for() {
-    let (bytes, component) = sudoku();
-    let blob = format!("/v2/sudoku/blobs/sha256:{component}");
+    let (bytes, component) = math();
+    let blob = format!("/v2/math/blobs/sha256:{component}");
     let size = bytes.len();
     let half = bytes[..size / 2].to_vec();
     let mut other = bytes.clone();
@@ -170,13 +170,13 @@ fn nothing_is_kept_of_what_is_not_what_was_asked_for() {
 
 #[test]
 fn another_manifest_than_the_one_that_was_named_is_refused() {
-    let (bytes, component) = sudoku();
+    let (bytes, component) = math();
     let (liar, place) = (Liar::start(), Place::new());
     let named = liar.names(&"ab".repeat(32), 7);
     let other = liar.names(&component, bytes.len() as u64);
     assert_ne!(named, other);
-    let told = liar.script.lock().unwrap().answers["/v2/sudoku/manifests/0.1.0"].clone();
-    liar.says(&format!("/v2/sudoku/manifests/sha256:{named}"), told);
+    let told = liar.script.lock().unwrap().answers["/v2/math/manifests/0.1.0"].clone();
+    liar.says(&format!("/v2/math/manifests/sha256:{named}"), told);
     let pinned = format!("{}@sha256:{named}", liar.reference());
     let stderr = place.refused(&["plugin", "pull", &pinned], 3);
     assert!(stderr.contains("sent something else than"), "{stderr}");
@@ -198,9 +198,9 @@ fn what_is_too_large_or_no_component_is_refused_before_any_of_it_comes() {
     ] {
         let headers = format!("Content-Type: {IMAGE}\r\n");
         let told = Told { headers, ..Told::all(manifest.as_bytes()) };
-        liar.says("/v2/sudoku/manifests/0.1.0", told.clone());
+        liar.says("/v2/math/manifests/0.1.0", told.clone());
         let digest = digest(manifest.as_bytes());
-        liar.says(&format!("/v2/sudoku/manifests/sha256:{digest}"), told);
+        liar.says(&format!("/v2/math/manifests/sha256:{digest}"), told);
         let stderr = place.refused(&["plugin", "pull", &liar.reference()], 3);
         assert!(stderr.contains(said), "{stderr}");
     }
@@ -214,7 +214,7 @@ fn a_component_of_another_name_or_version_than_its_tag_is_not_trusted() {
     let bytes = fs::read(plugin("plan-path")).unwrap();
     let component = digest(&bytes);
     liar.names(&component, bytes.len() as u64);
-    liar.says(&format!("/v2/sudoku/blobs/sha256:{component}"), Told::all(&bytes));
+    liar.says(&format!("/v2/math/blobs/sha256:{component}"), Told::all(&bytes));
     let stderr = place.refused(&["plugin", "pull", &liar.reference()], 2);
     assert!(
         stderr.contains("is no name for `plan-path`, as this component calls itself"),
@@ -225,10 +225,10 @@ fn a_component_of_another_name_or_version_than_its_tag_is_not_trusted() {
 
 #[test]
 fn a_token_is_fetched_with_dockers_credentials_and_shown() {
-    let (bytes, component) = sudoku();
+    let (bytes, component) = math();
     let (liar, place) = (Liar::start(), Place::new());
     liar.names(&component, bytes.len() as u64);
-    liar.says(&format!("/v2/sudoku/blobs/sha256:{component}"), Told::all(&bytes));
+    liar.says(&format!("/v2/math/blobs/sha256:{component}"), Told::all(&bytes));
     let asked = format!("Bearer realm=\"http://{}/token\",service=\"liar\"", liar.address);
     liar.script.lock().unwrap().wanted = Some(("Bearer ticket".to_owned(), asked));
     let stderr = place.refused(&["plugin", "pull", &liar.reference()], 3);
