@@ -74,6 +74,11 @@ impl Liar {
                          "digest": format!("sha256:{component}"), "size": size }],
         })
         .to_string();
+        self.shows(&manifest)
+    }
+
+    /// A manifest, at tag 0.1.0 and its own digest.
+    fn shows(&self, manifest: &str) -> String {
         let told = Told {
             headers: format!("Content-Type: {IMAGE}\r\n"),
             ..Told::all(manifest.as_bytes())
@@ -134,6 +139,29 @@ fn math() -> (Vec<u8>, String) {
     let bytes = fs::read(plugin("math")).unwrap();
     let digest = digest(&bytes);
     (bytes, digest)
+}
+
+/// Of a component with this digest and size, as `wkg oci push` 0.16.1 left it in a registry.
+fn manifest_by_wkg(component: &str, size: usize) -> String {
+    format!(
+        "{{\"schemaVersion\":2,\"mediaType\":\"application/vnd.oci.image.manifest.v1+json\",\
+         \"config\":{{\"mediaType\":\"application/vnd.wasm.config.v0+json\",\"digest\":\
+         \"sha256:299af95c8f31cbdadd075bb4bdc48625f2862b628042351bddd90ab7895062ae\",\
+         \"size\":331}},\"layers\":[{{\"mediaType\":\"application/wasm\",\"digest\":\
+         \"sha256:{component}\",\"size\":{size},\"annotations\":{{\
+         \"org.opencontainers.image.title\":\"math.wasm\"}}}}]}}"
+    )
+}
+
+#[test]
+fn what_wkg_pushed_is_pulled() {
+    let (bytes, component) = math();
+    let (registry, place) = (Liar::start(), Place::new());
+    registry.shows(&manifest_by_wkg(&component, bytes.len()));
+    registry.says(&format!("/v2/math/blobs/sha256:{component}"), Told::all(&bytes));
+    let told = place.done(&["plugin", "pull", &registry.reference()]);
+    assert!(told.contains("whoever pushed it names no licence"), "{told}");
+    assert_eq!(place.kept().len(), 1);
 }
 
 #[test]
