@@ -238,14 +238,15 @@ impl Game {
     }
 }
 
-/// The program in a text: in its last block in Python, or all of it.
+/// The program in a text: in its last block in Python, or all of it. What calls nothing can neither
+/// read nor write nor be called: a word or a number is no program, though Python takes it for one.
 fn program_in(text: &str) -> Option<String> {
     let fenced = Extraction::LastFence { language: "python".to_owned() };
     let program = match text.contains("```") {
         true => fenced.apply(text),
         false => Extraction::WholeText.apply(text),
     };
-    program.filter(|program| program.len() <= PROGRAM_BYTES)
+    program.filter(|program| program.len() <= PROGRAM_BYTES && program.contains('('))
 }
 
 fn no_program() -> Outcome {

@@ -39,13 +39,15 @@ fn advice(code: &Code, role: &str) -> String {
 fn one_who_is_alone_is_done_when_all_tests_pass() {
     let mut code = start(&task());
     let program = advice(&code, "solo");
-    let outcome = say(&mut code, "solo", "program", "```python\nwhile True: pass\n```");
+    let outcome = say(&mut code, "solo", "program", "```python\nwhile int(1): pass\n```");
     assert_eq!((earned(&outcome), outcome.status), ((0.0, 0.1), Status::Ongoing));
     assert!(code.observe(&Seat::new("solo")).contains("Example 1: out of fuel"));
-    let outcome = say(&mut code, "solo", "program", "no program");
-    assert_eq!((earned(&outcome), outcome.is_accepted()), ((0.0, -0.1), false));
+    for nothing in ["no program", "word", "7"] {
+        let outcome = say(&mut code, "solo", "program", nothing);
+        assert_eq!(outcome.is_accepted(), false, "{nothing}");
+    }
     let outcome = say(&mut code, "solo", "program", &format!("So:\n{program}\nDone."));
-    assert_eq!((earned(&outcome), outcome.status), ((1.5, 1.0), Status::Solved));
+    assert_eq!((earned(&outcome), outcome.status), ((1.5, 0.9), Status::Solved));
 }
 
 #[test]
@@ -177,7 +179,7 @@ fn where_only_code_says_what_is_right_nobody_is_paid_for_tests() {
 fn a_run_that_did_not_take_place_is_nobodys_zero() {
     let mut code = start(&task());
     for kind in ["program", "plan"] {
-        let lost = code.act(&Seat::new("solo"), &Action::new(kind, "lost"));
+        let lost = code.act(&Seat::new("solo"), &Action::new(kind, "lost()"));
         let problem = lost.expect_err("a problem");
         assert_eq!(problem.fault, Fault::Internal);
         assert!(problem.message.contains("a worker was lost"), "{}", problem.message);
@@ -191,7 +193,7 @@ fn plans_and_repeated_programs_add_up_to_the_worth_of_the_last_one() {
     let plans = ["print(\"x\")", &program, &program, "print(\"x\")"]
         .map(|plan| earned(&say(&mut code, "planner", "plan", plan)));
     assert_eq!(plans, [(0.0, 0.2), (0.0, 0.8), (0.0, 0.0), (0.0, -0.8)]);
-    let worths = ["print(\"x\")", "print(\"x\")", "while True: pass", "print(\"x\")"]
+    let worths = ["print(\"x\")", "print(\"x\")", "while int(1): pass", "print(\"x\")"]
         .map(|text| earned(&say(&mut code, "solo", "program", text)));
     assert_eq!(worths, [(0.0, 0.2), (0.0, 0.0), (0.0, -0.1), (0.0, 0.1)]);
 }

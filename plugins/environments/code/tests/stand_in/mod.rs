@@ -35,8 +35,8 @@ pub fn install(seeds: u32, kind: Option<Kind>, change: impl Fn(Task) -> Task) {
             }
             (Some(recipe), ..) => wrote(recipe.answer(&input)),
             (_, Some(text), _) => wrote(format!("{text}\n")),
-            (.., "while True: pass") => ended(Ending::OutOfFuel, String::new()),
-            (.., "lost") => return Err(Problem::Harness("a worker was lost".to_owned())),
+            (.., "while int(1): pass") => ended(Ending::OutOfFuel, String::new()),
+            (.., "lost()") => return Err(Problem::Harness("a worker was lost".to_owned())),
             _ => ended(Ending::Malformed("invalid syntax".to_owned()), String::new()),
         })
     });
