@@ -46,7 +46,7 @@ pub struct ReplayArgs {
     /// List the groups of that step, and stop; the step's table has to be there.
     #[arg(long)]
     pub groups: bool,
-    /// Validation tasks by which both futures are measured at their ends.
+    /// Validation tasks by which both futures are measured at their ends, and steps by --influence.
     #[arg(long, default_value_t = 256, value_name = "N",
         value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub tasks: u32,

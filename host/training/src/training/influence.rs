@@ -10,7 +10,9 @@
 //! finds the shortest beginning of this ranking without which the step does no harm. What is in it
 //! is put back, one group at a time, and named if that alone does harm.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod prospect;
+
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use serde::Serialize;
@@ -18,22 +20,17 @@ use serde::Serialize;
 use super::learning::of;
 use super::{Meddling, Training, TrainingError};
 use crate::checkpoint::load_step;
-use crate::evaluation::{HeldOutTasks, evaluate};
-use crate::metrics::Answers;
-use crate::rollout::Rollout;
 use crate::team::Team;
 use troupe_core::config::Config;
-use troupe_core::seed::Seed;
 use troupe_core::statistics::{Interval, mean, student_interval};
 use troupe_core::trajectory::Sample;
 use troupe_estimators::advantage::{Compared, compare};
 use troupe_estimators::credit::Credits;
 use troupe_estimators::group::Group;
-use troupe_guests::plugin::Split;
 use troupe_trainer::rescore;
 
-/// Episodes of each validation task.
-const EPISODES: usize = 4;
+use prospect::Prospect;
+
 /// Share of the harm that has to be gone without the groups that are found.
 const HEALED: f64 = 0.9;
 /// Groups of a step that are put back one by one at most.
@@ -132,66 +129,6 @@ impl Training {
     }
 }
 
-/// Episodes of validation tasks as the policies before a step played them.
-struct Prospect {
-    held_out: HeldOutTasks,
-    samples: Vec<Sample>,
-    /// By task and the number of its episode, whether it was solved.
-    solved: BTreeMap<(usize, usize), bool>,
-}
-
-impl Prospect {
-    fn draw(
-        team: &Team,
-        config: &Config,
-        (tasks, seed): (usize, Seed),
-    ) -> Result<Self, TrainingError> {
-        let held_out = HeldOutTasks {
-            split: Split::Validation,
-            from: 0,
-            tasks,
-            answers: Answers::Sampled,
-            samples: EPISODES,
-            seed: seed.named("influence"),
-        };
-        let rollout = evaluate(team, held_out, config)?.rollout;
-        Ok(Prospect { held_out, solved: solved(&rollout), samples: rollout.samples })
-    }
-
-    /// By task, what has changed in success now that the policies are others.
-    fn changes(&self, team: &Team, config: &Config) -> Result<Vec<f64>, TrainingError> {
-        let now = solved(&evaluate(team, self.held_out, config)?.rollout);
-        let mut changes = BTreeMap::new();
-        for (episode, was) in &self.solved {
-            let is = now.get(episode).copied().unwrap_or(false);
-            let change = f64::from(u8::from(is)) - f64::from(u8::from(*was));
-            *changes.entry(episode.0).or_insert(0.0) += change / EPISODES as f64;
-        }
-        Ok(changes.into_values().collect())
-    }
-
-    /// What says which way success lies: of each task, episodes that were solved against those that
-    /// were not.
-    fn credits(&self) -> Credits {
-        let share = |task: usize| {
-            let own = self.solved.range((task, 0)..=(task, usize::MAX));
-            own.filter(|(_, solved)| **solved).count() as f64 / EPISODES as f64
-        };
-        let advantage = |sample: &Sample| {
-            let is_solved = self.solved.get(&(sample.task, sample.episode)).copied();
-            let is_solved = f64::from(u8::from(is_solved.unwrap_or(false)));
-            Some((is_solved - share(sample.task)) as f32)
-        };
-        let advantages: Vec<Option<f32>> = self.samples.iter().map(advantage).collect();
-        Credits { weights: vec![1.0; advantages.len()], advantages }
-    }
-}
-
-fn solved(rollout: &Rollout) -> BTreeMap<(usize, usize), bool> {
-    let episodes = rollout.episodes.iter();
-    episodes.map(|episode| ((episode.task, episode.episode), episode.solved())).collect()
-}
-
 /// Logarithm of every answer's probability by the policy that gave it; 0 where that does not learn
 /// here.
 fn scores(team: &Team, config: &Config, samples: &[Sample]) -> Result<Vec<f64>, TrainingError> {
@@ -221,51 +158,68 @@ struct Trials<'s> {
 
 impl Trials<'_> {
     fn look(mut self, prospect: &Prospect) -> Result<Influence, TrainingError> {
-        let none = BTreeSet::new();
-        let all = self.without(&none, prospect)?;
-        let effect = Effect::of(&all);
-        let mut influence = Influence {
-            step: self.training.progress.step,
-            groups: self.groups.len(),
-            effect,
-            without: effect,
-            found: Vec::new(),
-        };
+        let effect = Effect::of(&self.without(&BTreeSet::new(), prospect)?);
+        let step = self.training.progress.step;
+        let groups = self.groups.len();
+        let mut influence = Influence { step, groups, effect, without: effect, found: Vec::new() };
         if !effect.is_harm() {
             return Ok(influence);
         }
         let ranking = self.against(prospect)?;
-        let is_healed = |tasks: &[f64]| mean(tasks) >= (1.0 - HEALED) * effect.mean;
-        let first = |count: usize| ranking[..count].iter().copied().collect::<BTreeSet<_>>();
-        // The least number of groups without which there is no harm is in `low + 1..=high`.
+        let suspects = self.suspects(&ranking, effect, prospect)?;
+        influence.found = self.put_back(suspects, prospect)?;
+        let found = influence.found.iter().map(|culprit| culprit.group).collect();
+        influence.without = Effect::of(&self.without(&found, prospect)?);
+        Ok(influence)
+    }
+
+    /// The shortest beginning of the ranking without which the step does no harm; nothing where
+    /// there is none.
+    fn suspects<'r>(
+        &mut self,
+        ranking: &'r [usize],
+        effect: Effect,
+        prospect: &Prospect,
+    ) -> Result<&'r [usize], TrainingError> {
+        let mut is_healed = |count: usize| -> Result<bool, TrainingError> {
+            let groups = ranking[..count].iter().copied().collect();
+            Ok(mean(&self.without(&groups, prospect)?) >= (1.0 - HEALED) * effect.mean)
+        };
+        // It ends in `low + 1..=high`.
         let (mut low, mut high) = (0, ranking.len());
-        if high == 0 || !is_healed(&self.without(&first(high), prospect)?) {
-            return Ok(influence);
+        if high == 0 || !is_healed(high)? {
+            return Ok(&[]);
         }
         while high - low > 1 {
             let middle = usize::midpoint(low, high);
-            match is_healed(&self.without(&first(middle), prospect)?) {
+            match is_healed(middle)? {
                 true => high = middle,
                 false => low = middle,
             }
         }
-        let suspects = first(high);
-        let base = self.without(&suspects, prospect)?;
-        influence.without = Effect::of(&base);
-        for &group in ranking[..high].iter().take(SUSPECTS) {
-            let mut others = suspects.clone();
+        Ok(&ranking[..high])
+    }
+
+    /// Those of the suspects that do harm where none of the others teaches.
+    fn put_back(
+        &mut self,
+        suspects: &[usize],
+        prospect: &Prospect,
+    ) -> Result<Vec<Culprit>, TrainingError> {
+        let all: BTreeSet<usize> = suspects.iter().copied().collect();
+        let base = self.without(&all, prospect)?;
+        let mut found = Vec::new();
+        for &group in suspects.iter().take(SUSPECTS) {
+            let mut others = all.clone();
             others.remove(&group);
             let with = self.without(&others, prospect)?;
-            let changes: Vec<f64> =
-                with.iter().zip(&base).map(|(with, base)| with - base).collect();
-            let effect = Effect::of(&changes);
+            let changes = with.iter().zip(&base).map(|(with, base)| with - base);
+            let effect = Effect::of(&changes.collect::<Vec<f64>>());
             if effect.is_harm() {
-                influence.found.push(self.culprit(group, effect));
+                found.push(self.culprit(group, effect));
             }
         }
-        let found = influence.found.iter().map(|culprit| culprit.group).collect();
-        influence.without = Effect::of(&self.without(&found, prospect)?);
-        Ok(influence)
+        Ok(found)
     }
 
     /// What the step changes by task if these groups teach nothing in it.

@@ -44,7 +44,7 @@ fn one_who_is_alone_is_done_when_all_tests_pass() {
     assert!(code.observe(&Seat::new("solo")).contains("Example 1: out of fuel"));
     for nothing in ["no program", "word", "7"] {
         let outcome = say(&mut code, "solo", "program", nothing);
-        assert_eq!(outcome.is_accepted(), false, "{nothing}");
+        assert!(!outcome.is_accepted(), "{nothing}");
     }
     let outcome = say(&mut code, "solo", "program", &format!("So:\n{program}\nDone."));
     assert_eq!((earned(&outcome), outcome.status), ((1.5, 0.9), Status::Solved));
