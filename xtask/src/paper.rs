@@ -40,8 +40,8 @@ const QUICK_PART: &str = "plan-path";
 struct Results {
     seeds: Vec<u64>,
     exam: String,
-    /// The build of Troupe that made the runs, part by part.
-    builds: BTreeMap<String, Build>,
+    /// The builds of Troupe that made the runs, part by part.
+    builds: BTreeMap<String, Vec<Build>>,
     claims: Vec<Claim>,
 }
 
@@ -239,23 +239,25 @@ fn line(claim: &Claim) -> String {
 }
 
 /// From which sources the runs were made: whoever wants to repeat them needs those.
-fn made_by(builds: &BTreeMap<String, Build>) -> String {
+fn made_by(builds: &BTreeMap<String, Vec<Build>>) -> String {
     let words = |build: &Build| {
         let commit = build.commit.as_ref().map_or("an unknown commit".to_owned(), |commit| {
             format!("commit {}", commit.chars().take(12).collect::<String>())
         });
         if build.changed { format!("{commit} with changes") } else { commit }
     };
-    let mut all: Vec<&Build> = builds.values().collect();
-    all.dedup();
-    match &all[..] {
+    let of_part = |builds: &Vec<Build>| builds.iter().map(words).collect::<Vec<_>>().join(" and ");
+    let made = builds.iter().filter(|(_, builds)| !builds.is_empty());
+    let parts: Vec<(&String, String)> =
+        made.map(|(part, builds)| (part, of_part(builds))).collect();
+    match &parts[..] {
         [] => "Nothing was trained for it.".to_owned(),
-        [one] => format!("Its runs were made from {}.", words(one)),
+        [(_, first), others @ ..] if others.iter().all(|(_, words)| words == first) => {
+            format!("Its runs were made from {first}.")
+        }
         _ => {
-            let parts: Vec<String> = builds
-                .iter()
-                .map(|(part, build)| format!("{part} from {}", words(build)))
-                .collect();
+            let parts: Vec<String> =
+                parts.iter().map(|(part, words)| format!("{part} from {words}")).collect();
             format!("Its runs were made: {}.", parts.join("; "))
         }
     }
@@ -301,20 +303,35 @@ mod tests {
     fn a_page_says_from_which_sources_its_runs_were_made() {
         let build =
             |commit: Option<&str>, changed| Build { commit: commit.map(str::to_owned), changed };
-        let of = |builds: &[(&str, Build)]| {
-            made_by(
-                &builds.iter().map(|(part, build)| ((*part).to_owned(), build.clone())).collect(),
-            )
+        let of = |builds: &[(&str, &[Build])]| {
+            let builds = builds.iter().map(|(part, made)| ((*part).to_owned(), made.to_vec()));
+            made_by(&builds.collect())
         };
-        let one = build(Some("0123456789abcdef"), false);
+        let one = [build(Some("0123456789abcdef"), false)];
         assert_eq!(
-            of(&[("maze", one.clone()), ("sums", one.clone())]),
+            of(&[("maze", &one), ("sums", &one), ("code", &[])]),
             "Its runs were made from commit 0123456789ab."
         );
+        let two = [one[0].clone(), build(None, true)];
         assert_eq!(
-            of(&[("maze", one), ("sums", build(None, true))]),
-            "Its runs were made: maze from commit 0123456789ab; sums from an unknown commit with changes."
+            of(&[("maze", &one), ("sums", &two)]),
+            "Its runs were made: maze from commit 0123456789ab; sums from commit 0123456789ab and \
+             an unknown commit with changes."
         );
+    }
+
+    #[test]
+    fn what_the_host_writes_is_read() {
+        let written = r#"{"title": "T", "seeds": [1], "exam": "8 tasks", "samples": 4, "builds":
+            {"maze": [{"version": "0.1.0", "commit": "0123456789abcdef", "changed": false,
+                       "binary": "ab"}], "sums": []},
+            "rows": [], "claims": [{"part": "maze", "family": "primary", "better": "a",
+            "than": "b", "claim": "A", "difference": null, "chance": null, "verdict": "withheld",
+            "remarks": ["seed 1 of `a` is still to come"]}], "tuned": []}"#;
+        let results: Results = serde_json::from_str(written).unwrap();
+        let origin = Origin { date: "2026-11-23".to_owned(), machine: "a machine".to_owned() };
+        let page = page(&results, "# T\n", &origin, false);
+        assert!(page.contains("from commit 0123456789ab.") && page.contains("still to come"));
     }
 
     #[test]
