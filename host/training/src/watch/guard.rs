@@ -140,8 +140,10 @@ impl Guard {
         let why = match lesson {
             Lesson::Silent => "it was not asked",
             Lesson::Flat | Lesson::Taught => {
-                "all answers to a state were worth the same; what one is worth is settled when the \
-                 next answer is due (docs/metrics.md says what to look at)"
+                "all answers to a state were worth the same, and what one is worth is settled when \
+                 the next answer is due; where only the end of an episode is paid, compare whole \
+                 episodes (rollout.scheme = \"trajectory\", advantage.estimator = \"grpo\"); \
+                 docs/metrics.md says what else to look at"
             }
         };
         Some(format!("the role `{role}` has learned nothing for {IDLE_STEPS} steps: {why}"))
