@@ -195,7 +195,19 @@ fn page(results: &Results, tables: &str, origin: &Origin, quick: bool) -> String
         page.push_str(&lines);
     }
     let tables = tables.split_once('\n').map_or(tables, |(_, tables)| tables);
-    page + tables
+    let is_made = |part: &str| results.builds.get(part).is_some_and(|builds| !builds.is_empty());
+    let (mut missing, mut made) = (Vec::new(), String::new());
+    for table in tables.split("\n## ").skip(1) {
+        match table.split_once(": ") {
+            Some((part, _)) if !is_made(part) => missing.push(format!("`{part}`")),
+            _ => made.extend(["\n## ", table]),
+        }
+    }
+    missing.dedup();
+    if !missing.is_empty() {
+        let _ = writeln!(page, "\nNot run yet: {}.", missing.join(", "));
+    }
+    page + &made
 }
 
 const QUICK_WORDS: &str = "This is the quick table: the paper's rows on one board, two seeds, few \
@@ -330,8 +342,12 @@ mod tests {
             "remarks": ["seed 1 of `a` is still to come"]}], "tuned": []}"#;
         let results: Results = serde_json::from_str(written).unwrap();
         let origin = Origin { date: "2026-11-23".to_owned(), machine: "a machine".to_owned() };
-        let page = page(&results, "# T\n", &origin, false);
+        let tables =
+            "# T\n\n## maze: solved\n\n| a |\n\n## sums: solved\n\n| b |\n\n## sums: claims\n";
+        let page = page(&results, tables, &origin, false);
         assert!(page.contains("from commit 0123456789ab.") && page.contains("still to come"));
+        assert!(page.contains("\n## maze: solved\n\n| a |\n") && !page.contains("| b |"), "{page}");
+        assert_eq!(page.matches("Not run yet: `sums`.\n").count(), 1, "{page}");
     }
 
     #[test]
