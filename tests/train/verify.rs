@@ -186,6 +186,8 @@ fn another_processors_steps_are_within_last_digits_and_forged_ones_are_not() {
     let (code, told) = verify(&whole, 2);
     assert!(code == 0 && told.contains("no step was computed again to the bit"), "{told}");
     assert_eq!(told.matches("`shared` is within last digits").count(), 2, "{told}");
+    let (code, told, _) = run(&["verify", &whole.display().to_string(), "--reach", "0"]);
+    assert!(code == 0 && told.contains("nor are its weights bounded: it takes two"), "{told}");
     let found = |name: &str, said: &str, forge: &dyn Fn(&Path)| {
         let forged = forged(&whole, name, forge);
         let (code, told) = verify(&forged, 0);

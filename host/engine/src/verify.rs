@@ -71,10 +71,14 @@ pub fn run(
     if args.steps > 0 && verdict.faults.is_empty() {
         match obstacle(&manifest, &config, device).filter(|_| !args.anyway) {
             Some(obstacle) => {
-                if matches!(obstacle, Obstacle::Digits { .. }) {
-                    bound(args, &manifest, device, &mut verdict)?;
+                let mut why = obstacle.to_string();
+                // A card computes in other ways, and not only in other orders.
+                if matches!(obstacle, Obstacle::Digits { what: "processor", .. })
+                    && let Some(nor) = bound(args, &manifest, device, &mut verdict)?
+                {
+                    why = format!("{why}; nor are its weights bounded: {nor}");
                 }
-                verdict.not_recomputed = Some(obstacle.to_string());
+                verdict.not_recomputed = Some(why);
             }
             None => recompute(args, &manifest, device, &chain, &mut verdict)?,
         }
@@ -122,19 +126,25 @@ fn recompute(
     Ok(())
 }
 
-/// What stored answers make of checkpoints, where bits cannot be compared.
+/// What stored answers make of checkpoints, where bits cannot be compared; why nothing.
 fn bound(
     args: &VerifyArgs,
     manifest: &Manifest,
     device: Device,
     verdict: &mut Verdict,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Option<&'static str>> {
     let config = config_of(&args.run, &args.run)?;
     if config.critics().next().is_some() {
-        return Ok(());
+        return Ok(Some("critics judge its answers"));
     }
     let mut stretches = bounds::stretches(&args.run, &steps_of(&args.run.join("checkpoints"))?)?;
     stretches.retain(|(from, to)| args.reach.is_none_or(|reach| to - from <= reach));
+    if stretches.is_empty() {
+        return Ok(Some(
+            "it takes two checkpoints and all tables of the run up to the last (checkpoint.keep, \
+             rollout.store_mib), and at most --reach steps between them",
+        ));
+    }
     draw(args).shuffle(&mut stretches);
     let again = Again { run: &args.run, manifest, device };
     for stretch in stretches.into_iter().take(args.steps) {
@@ -142,7 +152,7 @@ fn bound(
         verdict.bounds.extend(bounds);
         verdict.faults.extend(faults);
     }
-    Ok(())
+    Ok(None)
 }
 
 /// What says which steps are drawn.

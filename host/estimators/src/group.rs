@@ -44,6 +44,17 @@ impl Group {
         self.units.iter().map(|unit| Score { value: unit.score, weight: unit.weight }).collect()
     }
 
+    /// Rows of the table that are in it, unit by unit.
+    pub fn rows(&self) -> impl Iterator<Item = usize> + '_ {
+        self.units.iter().flat_map(|unit| unit.members.iter().copied())
+    }
+
+    /// The least and the greatest score.
+    pub fn extremes(&self) -> (f64, f64) {
+        let scores = self.units.iter().map(|unit| unit.score);
+        scores.fold((f64::MAX, f64::MIN), |(low, high), score| (low.min(score), high.max(score)))
+    }
+
     /// Mean score.
     pub fn mean(&self) -> f64 {
         mean(&self.scores())

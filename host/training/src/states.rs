@@ -4,10 +4,12 @@
 use std::collections::BTreeMap;
 
 use crate::rollout::TaskSeed;
+use crate::team::Team;
 use troupe_core::error::{Coded, ExitCode};
+use troupe_core::seed::Seed;
 use troupe_core::trajectory::{Completion, Sample};
 use troupe_estimators::lineage::Lineage;
-use troupe_guests::plugin::PluginFailure;
+use troupe_guests::plugin::{PluginFailure, Split};
 use troupe_guests::scenario::{Answer, Due, Next, Position};
 
 /// Why a state cannot be reached again.
@@ -137,6 +139,20 @@ impl State {
 }
 
 impl TaskSeed {
+    /// A task of the team's environments, by the names of its family and split.
+    pub(crate) fn find(
+        team: &Team,
+        (family, split): (&str, &str),
+        task: u32,
+        seed: Seed,
+    ) -> Option<TaskSeed> {
+        let mut scenarios = team.families.iter().map(|family| &family.scenario);
+        let scenario = scenarios.find(|scenario| scenario.family == family)?.clone();
+        let splits = [Split::Train, Split::Validation, Split::Test];
+        let split = splits.into_iter().find(|one| one.name() == split)?;
+        Some(TaskSeed { scenario, split, task, seed })
+    }
+
     fn at(&self, episode: usize, round: usize) -> TaskSeed {
         TaskSeed { seed: self.seed.at(episode as u64).at(round as u64), ..self.clone() }
     }

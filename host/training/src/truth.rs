@@ -19,7 +19,6 @@ use troupe_core::table::Row;
 use troupe_core::trajectory::Sample;
 use troupe_estimators::audit::rank_correlation;
 use troupe_estimators::worth::Earnings;
-use troupe_guests::plugin::Split;
 
 /// Why the truth cannot be found out.
 #[derive(Debug, thiserror::Error)]
@@ -178,13 +177,8 @@ fn mean_and_noise(numbers: &[f64]) -> (f64, f64) {
 }
 
 fn task_of(team: &Team, row: &Row, seed: Seed) -> Option<TaskSeed> {
-    let scenarios = team.families.iter().map(|family| &family.scenario);
-    let scenario =
-        scenarios.into_iter().find(|scenario| scenario.family == row.sample.family)?.clone();
-    let split = [Split::Train, Split::Validation, Split::Test];
-    let split = split.into_iter().find(|split| split.name() == row.split)?;
     let seed = seed.at(row.step as u64).at(row.sample.task as u64);
-    Some(TaskSeed { scenario, split, task: row.seed, seed })
+    TaskSeed::find(team, (&row.sample.family, &row.split), row.seed, seed)
 }
 
 impl TaskSeed {

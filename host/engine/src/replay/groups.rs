@@ -36,15 +36,10 @@ pub fn list(args: &ReplayArgs, config: &Config) -> anyhow::Result<ExitCode> {
 }
 
 fn row(place: usize, group: &Group, samples: &[Sample]) -> Vec<String> {
-    let members: Vec<usize> =
-        group.units.iter().flat_map(|unit| unit.members.iter().copied()).collect();
+    let members: Vec<usize> = group.rows().collect();
     let first = members.first().map(|&row| &samples[row]);
     let (task, turn) = first.map_or((0, 0), |sample| (sample.task, sample.turn));
-    let scores = group.scores();
-    let ends = scores
-        .iter()
-        .map(|score| score.value)
-        .fold((f64::MAX, f64::MIN), |ends, value| (ends.0.min(value), ends.1.max(value)));
+    let ends = group.extremes();
     let roles: Vec<&str> = group.roles.iter().map(String::as_str).collect();
     let (from, to) = (members.iter().min().copied(), members.iter().max().copied());
     vec![

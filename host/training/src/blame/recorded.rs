@@ -5,7 +5,6 @@ use crate::states::StateError;
 use crate::team::Team;
 use troupe_core::seed::Seed;
 use troupe_core::trajectory::{Completion, Episode, Event, Reward, Sample, StopReason};
-use troupe_guests::plugin::Split;
 use troupe_guests::scenario::{Answer, Due, Next, Position};
 
 /// Play recorded episodes again from what was answered in them; `seed` is the root of what is
@@ -22,7 +21,9 @@ pub fn play_recorded(
     for mut episode in episodes.into_iter().filter(|episode| !episode.is_void()) {
         // The files of a run number the tasks of each step from 0 on.
         episode.task = tasks.len();
-        let task = task_of(team, &episode, seed)?;
+        let (kind, seed) = ((&episode.family[..], &episode.split[..]), seed.at(tasks.len() as u64));
+        let task = TaskSeed::find(team, kind, episode.seed, seed)
+            .ok_or(StateError::Other { task: episode.seed, round: 0 })?;
         rollout.samples.extend(samples(team, &task, &episode)?);
         rollout.episodes.push(episode);
         tasks.push(task);
@@ -30,20 +31,11 @@ pub fn play_recorded(
     Ok((tasks, rollout))
 }
 
-fn task_of(team: &Team, episode: &Episode, seed: Seed) -> Result<TaskSeed, StateError> {
-    let other = StateError::Other { task: episode.seed, round: 0 };
-    let splits = [Split::Train, Split::Validation, Split::Test];
-    let split = splits.into_iter().find(|split| split.name() == episode.split);
-    let mut scenarios = team.families.iter().map(|family| &family.scenario);
-    let scenario = scenarios.find(|scenario| scenario.family == episode.family).cloned();
-    let (Some(split), Some(scenario)) = (split, scenario) else { return Err(other) };
-    let (task, of_task) = (episode.seed, seed.at(episode.task as u64));
-    Ok(TaskSeed { scenario, split, task, seed: of_task })
-}
-
 /// A row for every answer.
 fn samples(team: &Team, task: &TaskSeed, episode: &Episode) -> Result<Vec<Sample>, StateError> {
-    let mut replies = episode.events.iter().filter(|event| matches!(event, Event::Replied { .. }));
+    let is_reply = |event: &&Event| matches!(event, Event::Replied { .. });
+    let mut replies = episode.events.iter().filter(is_reply);
+    let count = replies.clone().count();
     let mut next = task.scenario.begin(task.split, task.task)?.next;
     let (mut samples, mut round) = (Vec::new(), 0);
     while let Next::Asked(position) = next {
@@ -53,7 +45,7 @@ fn samples(team: &Team, task: &TaskSeed, episode: &Episode) -> Result<Vec<Sample
         let answers = match answers {
             Some(answers) => answers,
             // A limit of the run ended it here.
-            None if samples.len() == count(episode) => break,
+            None if samples.len() == count => break,
             None => return Err(StateError::Other { task: task.task, round }),
         };
         let texts: Vec<Answer> = answers.iter().map(Answer::from).collect();
@@ -64,14 +56,10 @@ fn samples(team: &Team, task: &TaskSeed, episode: &Episode) -> Result<Vec<Sample
         }
         round += 1;
     }
-    match samples.len() == count(episode) {
+    match samples.len() == count {
         true => Ok(samples),
         false => Err(StateError::Other { task: task.task, round }),
     }
-}
-
-fn count(episode: &Episode) -> usize {
-    episode.events.iter().filter(|event| matches!(event, Event::Replied { .. })).count()
 }
 
 /// What was answered to a request, if that is the one that was answered.

@@ -245,10 +245,7 @@ impl Trials<'_> {
             let advantage = f64::from(self.credits.advantages[row].unwrap_or(0.0));
             f64::from(self.credits.weights[row]) * advantage * (after[row] - before[row])
         };
-        let of_group = |group: &Group| {
-            let rows = group.units.iter().flat_map(|unit| &unit.members);
-            rows.map(|&row| pull(row)).sum::<f64>()
-        };
+        let of_group = |group: &Group| group.rows().map(pull).sum::<f64>();
         let pulls: Vec<f64> = self.groups.iter().map(of_group).collect();
         let mut against: Vec<usize> =
             (0..pulls.len()).filter(|&group| pulls[group] < 0.0).collect();
@@ -274,15 +271,12 @@ impl Trials<'_> {
     }
 
     fn culprit(&self, group: usize, effect: Effect) -> Culprit {
-        let Group { roles, units } = &self.groups[group];
-        let mut rows: Vec<usize> =
-            units.iter().flat_map(|unit| unit.members.iter().copied()).collect();
+        let of = &self.groups[group];
+        let mut rows: Vec<usize> = of.rows().collect();
         rows.sort_unstable();
         let first = rows.first().map(|&row| &self.samples[row]);
         let (task, turn) = first.map_or((0, 0), |sample| (sample.task, sample.turn));
-        let scores = units.iter().map(|unit| unit.score);
-        let worth = scores
-            .fold((f64::MAX, f64::MIN), |worth, score| (worth.0.min(score), worth.1.max(score)));
-        Culprit { group, task, roles: roles.clone(), turn, rows, worth, effect }
+        let (roles, worth) = (of.roles.clone(), of.extremes());
+        Culprit { group, task, roles, turn, rows, worth, effect }
     }
 }

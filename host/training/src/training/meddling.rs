@@ -45,10 +45,7 @@ impl Meddling {
         if let Some(number) = named.find(|row| *row >= count) {
             return Err(NotThere { step, what: "row", number, count });
         }
-        let rows = |place: &usize| {
-            let units = groups.get(*place).into_iter().flat_map(|group| &group.units);
-            units.flat_map(|unit| unit.members.iter().copied()).collect::<Vec<usize>>()
-        };
+        let rows = |place: &usize| groups[*place].rows();
         for (place, factor) in &self.factors {
             for row in rows(place) {
                 credits.advantages[row] = credits.advantages[row].map(|own| own * factor);
