@@ -207,6 +207,10 @@ fn fill(
                 bar.milestone(&format!("its cell is not kept yet: {error}"));
             }
         }
+        Event::Ended(job, failure) => bar.milestone(&format!(
+            "ended, and examined as it was: {}, seed {}: {}",
+            job.label, job.seed, failure.message
+        )),
         Event::Failed(job, failure) => {
             let log = schedule.folder.log(&job.address);
             bar.milestone(&format!(

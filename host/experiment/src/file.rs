@@ -164,6 +164,13 @@ pub struct Exam {
     pub ignore: Vec<String>,
 }
 
+impl Exam {
+    /// Whether it is what a run examines itself in, at its end.
+    pub fn is_of_the_run(&self) -> bool {
+        self.split == "test"
+    }
+}
+
 impl Default for Exam {
     fn default() -> Self {
         Exam {

@@ -7,7 +7,7 @@
 //! runs/ADDRESS/        a run of `host train`
 //! exams/ADDRESS.jsonl  what became of every episode of an exam
 //! logs/ADDRESS.log     what a child process printed
-//! failures/ADDRESS.json, locks/ADDRESS
+//! failures/ADDRESS.json, ended/ADDRESS.json, locks/ADDRESS
 //! results.json, table.md, table.csv, claims.csv, table.tex, curves.svg, index.html
 //! ```
 //!
@@ -32,7 +32,7 @@ impl Folder {
     /// # Errors
     /// If it cannot be made.
     pub fn create(root: &Path) -> Result<Self, StorageError> {
-        for name in ["rows", "warm", "runs", "exams", "logs", "failures", "locks"] {
+        for name in ["rows", "warm", "runs", "exams", "logs", "failures", "ended", "locks"] {
             create_folder(&root.join(name))?;
         }
         Ok(Folder { root: root.to_owned() })
@@ -80,6 +80,11 @@ impl Folder {
 
     pub(super) fn failure(&self, address: &str) -> PathBuf {
         self.root.join("failures").join(format!("{address}.json"))
+    }
+
+    /// Why a run ended itself.
+    pub(super) fn ended(&self, address: &str) -> PathBuf {
+        self.root.join("ended").join(format!("{address}.json"))
     }
 
     /// Keeps other calls off one piece of work; nothing if one has it. A child process that is

@@ -35,6 +35,8 @@ pub enum Work {
         config: PathBuf,
         /// The policies that do not begin as the configuration says.
         policies: Vec<Loaded>,
+        /// What it examines itself in at its end; nothing if an exam of its own follows.
+        exam: Option<Exam>,
     },
     /// `host eval`.
     Exam {
@@ -71,6 +73,23 @@ pub enum Maker {
     Run(String),
 }
 
+/// What an exam examines, and in what.
+struct Examined<'j> {
+    run: Option<&'j str>,
+    config: &'j Path,
+    policies: &'j [Loaded],
+    sets: &'j [String],
+    exam: &'j Exam,
+}
+
+impl Examined<'_> {
+    /// Its parts: nothing for the likeliest answers, or the number of sampled ones.
+    fn parts(&self) -> impl Iterator<Item = Option<u32>> {
+        let sampled = (self.exam.samples > 0).then_some(Some(self.exam.samples));
+        [Some(None), sampled].into_iter().flatten()
+    }
+}
+
 impl Loaded {
     fn set(&self, folder: &Folder) -> Result<String, StorageError> {
         let path = match &self.maker {
@@ -87,9 +106,16 @@ impl Job {
     pub fn is_done(&self, folder: &Folder) -> bool {
         match self.work {
             Work::Warm => folder.warm(&self.address).is_dir(),
-            Work::Train { .. } => folder.run(&self.address).join("summary.json").is_file(),
+            Work::Train { .. } => {
+                folder.run(&self.address).join("summary.json").is_file() || self.has_ended(folder)
+            }
             Work::Exam { .. } => folder.exam(&self.address).is_file(),
         }
+    }
+
+    /// Whether it is a run that ended itself, and its last checkpoint was examined in its stead.
+    pub(super) fn has_ended(&self, folder: &Folder) -> bool {
+        matches!(self.work, Work::Train { .. }) && folder.exam(&self.address).is_file()
     }
 
     /// The commands to do it from where it stands, one after the other.
@@ -109,7 +135,7 @@ impl Job {
                 command.arg("--out").arg(self.unfinished(folder, 0));
                 Ok(vec![command])
             }
-            Work::Train { config, policies } => {
+            Work::Train { config, policies, .. } => {
                 let run = folder.run(&self.address);
                 if run.join("config.toml").is_file() {
                     command.args(["train", "--resume"]).arg(run);
@@ -117,12 +143,36 @@ impl Job {
                 }
                 Ok(vec![self.training(config, policies, folder, program)?])
             }
-            Work::Exam { exam, .. } => {
-                let sampled = (exam.samples > 0).then_some(Some(exam.samples));
-                let sittings = [Some(None), sampled].into_iter().flatten().enumerate();
-                sittings
-                    .map(|(place, samples)| self.sitting(place, samples, folder, program))
-                    .collect()
+            Work::Exam { .. } => self.sittings(folder, program),
+        }
+    }
+
+    /// The commands of its exam, or of the one that is made of a run that ended itself: the
+    /// likeliest answers, and sampled ones. None for a run that an exam of its own follows.
+    pub(super) fn sittings(
+        &self,
+        folder: &Folder,
+        program: &Program,
+    ) -> Result<Vec<Command>, ExperimentError> {
+        let Some(examined) = self.examined() else { return Ok(Vec::new()) };
+        let commands = examined.parts().enumerate();
+        commands
+            .map(|(place, samples)| self.sitting(&examined, place, samples, folder, program))
+            .collect()
+    }
+
+    fn examined(&self) -> Option<Examined<'_>> {
+        match &self.work {
+            Work::Warm => None,
+            Work::Train { config, exam, .. } => Some(Examined {
+                run: Some(&self.address),
+                config,
+                policies: &[],
+                sets: &[],
+                exam: exam.as_ref()?,
+            }),
+            Work::Exam { run, config, policies, sets, exam } => {
+                Some(Examined { run: run.as_deref(), config, policies, sets, exam })
             }
         }
     }
@@ -150,6 +200,7 @@ impl Job {
     /// The command of one part of an exam: so many sampled answers, or the likeliest ones.
     fn sitting(
         &self,
+        Examined { run, config, policies, sets, exam }: &Examined,
         place: usize,
         samples: Option<u32>,
         folder: &Folder,
@@ -157,19 +208,17 @@ impl Job {
     ) -> Result<Command, ExperimentError> {
         let mut command = program.command();
         command.arg("eval");
-        if let Work::Exam { run, config, policies, sets, exam } = &self.work {
-            match run {
-                // What a run examines itself in is its last step, too.
-                Some(run) => command.args(["--step", "last", "--run"]).arg(folder.run(run)),
-                None => command.arg(config),
-            };
-            self.set_seed(&mut command);
-            for set in sets {
-                command.args(["--set", set]);
-            }
-            set_policies(&mut command, policies, folder)?;
-            command.args(["--split", &exam.split, "--tasks", &exam.tasks.to_string()]);
+        match run {
+            // What a run examines itself in is its last step, too.
+            Some(run) => command.args(["--step", "last", "--run"]).arg(folder.run(run)),
+            None => command.arg(config),
+        };
+        self.set_seed(&mut command);
+        for set in *sets {
+            command.args(["--set", set]);
         }
+        set_policies(&mut command, policies, folder)?;
+        command.args(["--split", &exam.split, "--tasks", &exam.tasks.to_string()]);
         if let Some(samples) = samples {
             command.args(["--samples", &samples.to_string()]);
         }
@@ -181,7 +230,7 @@ impl Job {
     /// needs is not there.
     pub fn lines(&self, folder: &Folder, program: &Program) -> Vec<String> {
         let commands = match &self.work {
-            Work::Train { config, policies } => {
+            Work::Train { config, policies, .. } => {
                 self.training(config, policies, folder, program).map(|one| vec![one])
             }
             _ => self.commands(folder, program),
@@ -204,16 +253,23 @@ impl Job {
                 rename(&made, &place).map_err(StorageError::io("rename", &made))
             }
             Work::Train { .. } => Ok(()),
-            Work::Exam { exam, .. } => {
-                let mut text = Vec::new();
-                for place in 0..if exam.samples > 0 { 2 } else { 1 } {
-                    let path = self.unfinished(folder, place);
-                    text.extend(std::fs::read(&path).map_err(StorageError::io("read", &path))?);
-                }
-                write_file(&folder.exam(&self.address), &text)?;
-                self.tidy(folder)
-            }
+            Work::Exam { .. } => self.publish_exam(folder),
         }
+    }
+
+    /// Put what its exam made into its place.
+    ///
+    /// # Errors
+    /// If it is not there.
+    pub(super) fn publish_exam(&self, folder: &Folder) -> Result<(), StorageError> {
+        let parts = self.examined().map_or(0, |examined| examined.parts().count());
+        let mut text = Vec::new();
+        for place in 0..parts {
+            let path = self.unfinished(folder, place);
+            text.extend(std::fs::read(&path).map_err(StorageError::io("read", &path))?);
+        }
+        write_file(&folder.exam(&self.address), &text)?;
+        self.tidy(folder)
     }
 
     fn tidy(&self, folder: &Folder) -> Result<(), StorageError> {

@@ -235,10 +235,9 @@ impl Builder<'_> {
         match &row.source {
             Source::Trained => {
                 let run = self.train(planned, find(&row.warm), seed)?;
-                // A run examines itself on the test split.
-                let exam = match self.file.exam.split.as_str() {
-                    "test" => None,
-                    _ => Some(self.exam(planned, seed, Some(run), Vec::new())?),
+                let exam = match self.file.exam.is_of_the_run() {
+                    true => None,
+                    false => Some(self.exam(planned, seed, Some(run), Vec::new())?),
                 };
                 Ok(Cell { seed, run: Some(run), exam })
             }
@@ -347,11 +346,12 @@ impl Builder<'_> {
         let address = self.addresses.of(&["train", &seed.to_string(), &identity, &loaded]);
         let needs = self.makers(&policies);
         let config = self.folder.row_file(&planned.row);
+        let exam = Some(&self.file.exam).filter(|exam| exam.is_of_the_run()).cloned();
         Ok(self.add(Job {
             address,
             label: planned.row.label(),
             seed,
-            work: Work::Train { config, policies },
+            work: Work::Train { config, policies, exam },
             needs,
         }))
     }

@@ -232,6 +232,13 @@ fn notes(
         }
     }
     for sitting in sittings {
+        let ended = sitting.ended.iter().map(|why| {
+            format!(
+                "seed {}: ended after step {}, and examined as it was: {why}",
+                sitting.seed, sitting.steps
+            )
+        });
+        notes.extend(ended);
         for role in &sitting.flat {
             notes.push(format!(
                 "seed {}: all groups of `{role}` were flat, so it learned nothing",

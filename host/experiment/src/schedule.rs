@@ -35,6 +35,13 @@ pub struct Failure {
     pub message: String,
 }
 
+impl Failure {
+    /// Whether a run was stopped by what happened in it, and would be again.
+    fn is_final(&self) -> bool {
+        self.code == Some(ExitCode::Run as i32)
+    }
+}
+
 /// What became of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
@@ -66,6 +73,8 @@ pub enum Event<'a> {
     Begun(&'a Job),
     /// It is done.
     Done(&'a Job),
+    /// It ended itself, and was examined as it then was.
+    Ended(&'a Job, &'a Failure),
     /// It failed.
     Failed(&'a Job, &'a Failure),
 }
@@ -148,8 +157,7 @@ impl Schedule<'_> {
                 return Ok(State::Waiting);
             }
             let failure: Failure = read_json(&path)?;
-            let is_final = failure.code == Some(ExitCode::Run as i32);
-            Ok(if is_final { State::Failed(failure) } else { State::Waiting })
+            Ok(if failure.is_final() { State::Failed(failure) } else { State::Waiting })
         };
         self.jobs.iter().map(state).collect()
     }
@@ -216,13 +224,10 @@ impl Schedule<'_> {
             return Ok(State::Done);
         }
         report(Event::Begun(job));
-        for mut command in job.commands(self.folder, self.program)? {
-            let Some(status) = self.child(&mut command, job, &lock)? else {
-                return Ok(State::Waiting);
-            };
-            if !status.success() {
-                return self.failed(job, status, report);
-            }
+        match self.carry_out(job.commands(self.folder, self.program)?, job, &lock)? {
+            Outcome::Stopped => return Ok(State::Waiting),
+            Outcome::Failed(failure) => return self.failed(job, failure, &lock, report),
+            Outcome::Done => {}
         }
         job.publish(self.folder)?;
         let failure = self.folder.failure(&job.address);
@@ -231,6 +236,30 @@ impl Schedule<'_> {
         }
         report(Event::Done(job));
         Ok(State::Done)
+    }
+
+    /// Run the commands of a job, one after the other.
+    fn carry_out(
+        &self,
+        commands: Vec<Command>,
+        job: &Job,
+        lock: &File,
+    ) -> Result<Outcome, ExperimentError> {
+        for mut command in commands {
+            let status = self.child(&mut command, job, lock)?;
+            // One that was asked to stop has not failed.
+            let Some(status) =
+                status.filter(|one| one.success() || self.children.asked().is_none())
+            else {
+                return Ok(Outcome::Stopped);
+            };
+            if !status.success() {
+                let said = last_error(&self.folder.log(&job.address))?;
+                let message = if said.is_empty() { status.to_string() } else { said };
+                return Ok(Outcome::Failed(Failure { code: status.code(), message }));
+            }
+        }
+        Ok(Outcome::Done)
     }
 
     fn child(
@@ -250,19 +279,28 @@ impl Schedule<'_> {
             .map_err(|reason| ExperimentError::Start { program: self.program.host.clone(), reason })
     }
 
+    /// What becomes of a job whose child failed. A run that was stopped by what happened in it came
+    /// to something, like others: its last checkpoint is examined. Left out, a row would be judged
+    /// by those of its seeds that went well.
     fn failed(
         &self,
         job: &Job,
-        status: ExitStatus,
+        failure: Failure,
+        lock: &File,
         report: &(impl Fn(Event) + Sync),
     ) -> Result<State, ExperimentError> {
-        // One that was asked to stop has not failed.
-        if self.children.asked().is_some() {
-            return Ok(State::Waiting);
+        if failure.is_final() && matches!(job.work, Work::Train { .. }) {
+            match self.carry_out(job.sittings(self.folder, self.program)?, job, lock)? {
+                Outcome::Stopped => return Ok(State::Waiting),
+                Outcome::Failed(_) => {}
+                Outcome::Done => {
+                    write_json(&self.folder.ended(&job.address), &failure)?;
+                    job.publish_exam(self.folder)?;
+                    report(Event::Ended(job, &failure));
+                    return Ok(State::Done);
+                }
+            }
         }
-        let said = last_error(&self.folder.log(&job.address))?;
-        let message = if said.is_empty() { status.to_string() } else { said };
-        let failure = Failure { code: status.code(), message };
         write_json(&self.folder.failure(&job.address), &failure)?;
         report(Event::Failed(job, &failure));
         Ok(State::Failed(failure))
@@ -275,6 +313,16 @@ impl Schedule<'_> {
             _ => 0.0,
         }
     }
+}
+
+/// How the commands of a job ended.
+enum Outcome {
+    /// All of them well.
+    Done,
+    /// They were asked to.
+    Stopped,
+    /// One of them failed.
+    Failed(Failure),
 }
 
 enum Taken {

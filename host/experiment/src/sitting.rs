@@ -9,8 +9,9 @@ use super::examined::Examined;
 use super::folder::Folder;
 use super::job::Job;
 use super::plan::Cell;
+use super::schedule::Failure;
 use troupe_core::outcome::{Outcome, read_outcomes};
-use troupe_core::storage::StorageError;
+use troupe_core::storage::{StorageError, read_json};
 use troupe_core::totals::{Spent, Totals};
 
 /// What one seed of a row came to.
@@ -26,6 +27,9 @@ pub struct Sitting {
     pub cost: Cost,
     /// Training steps.
     pub steps: usize,
+    /// Why its run ended itself before its time, if it did: `after` is of its last checkpoint.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<String>,
     /// Training episodes, and those of them that ended void.
     pub episodes: (usize, usize),
     /// Roles that train and all of whose groups were flat from the first step to the last.
@@ -58,6 +62,10 @@ impl Training {
             let at_step = |outcome: &&Outcome| step.is_some() && outcome.step == step;
             Examined::of(of_test(&outcomes).filter(at_step))
         };
+        if job.has_ended(folder) {
+            let after = Examined::of(&read_outcomes(&folder.exam(&job.address))?);
+            return Ok(Training { label: job.label.clone(), before: at(Some(0)), after });
+        }
         let first = last.filter(|last| *last > 0).map(|_| 0);
         Ok(Training { label: job.label.clone(), before: at(first), after: at(last) })
     }
@@ -146,6 +154,12 @@ impl Sitting {
             let address = &jobs[run].address;
             sitting.run = Some(address.clone());
             sitting.read_run(&folder.run(address))?;
+            if jobs[run].has_ended(folder) {
+                sitting.after = Examined::of(&read_outcomes(&folder.exam(address))?);
+                let failure: Failure = read_json(&folder.ended(address))?;
+                // What one could do about it is too long for a table.
+                sitting.ended = failure.message.split("; ").next().map(str::to_owned);
+            }
         }
         for run in cell.trainings(jobs) {
             sitting.trainings.push(Training::read(&jobs[run], folder)?);
