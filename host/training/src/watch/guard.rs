@@ -142,8 +142,10 @@ impl Guard {
             Lesson::Flat | Lesson::Taught => {
                 "all answers to a state were worth the same, and what one is worth is settled when \
                  the next answer is due; where only the end of an episode is paid, compare whole \
-                 episodes (rollout.scheme = \"trajectory\", advantage.estimator = \"grpo\"); \
-                 docs/metrics.md says what else to look at"
+                 episodes (rollout.scheme = \"trajectory\", advantage.estimator = \"grpo\"), and \
+                 let no entropy bonus act on answers that teach nothing (train.regularize = \
+                 \"kept\", or train.entropy_coefficient = 0); docs/metrics.md says what else to \
+                 look at"
             }
         };
         Some(format!("the role `{role}` has learned nothing for {IDLE_STEPS} steps: {why}"))
