@@ -165,9 +165,9 @@ fn fallen(side: &Side) -> Result<Vec<String>, ExperimentError> {
         let ends = gained.crossed.map_or(String::new(), |ends| {
             format!(" ({:+.1} to {:+.1})", 100.0 * ends.low, 100.0 * ends.high)
         });
-        let lost = -100.0 * gained.mean;
-        let said = format!("`{name}` ended {lost:.1} points below its own start{ends}");
-        fallen.push(said.replace('-', "−"));
+        // A minus is one; what joins the parts of a name is none.
+        let (lost, ends) = (-100.0 * gained.mean, ends.replace('-', "−"));
+        fallen.push(format!("`{name}` ended {lost:.1} points below its own start{ends}"));
     }
     Ok(fallen)
 }

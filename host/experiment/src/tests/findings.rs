@@ -155,6 +155,9 @@ fn a_claim_whose_other_side_ended_below_its_own_start_says_so() {
         [("a", &[[HALF, ALL]; 3]), ("b", &[[HALF, ONE], [HALF, ONE], [HALF, FEW]])];
     let told = said(&ruined, &compare(""));
     assert!(told.starts_with("shown; `b` ended 33.3 points below its own start (−"), "{told}");
+    let joined = compare("").replace("'b'", "'b-c'");
+    let told = said(&[ruined[0], ("b-c", ruined[1].1)], &joined);
+    assert!(told.starts_with("shown; `b-c` ended 33.3 points below its own start (−"), "{told}");
     let sound: [(&str, &[Solved]); 2] = [("a", &[[HALF, ALL]; 3]), ("b", &[[HALF, HALF]; 3])];
     assert_eq!(said(&sound, &compare("")), "shown");
     // The side that is said to be better is another matter.
