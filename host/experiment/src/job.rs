@@ -74,7 +74,7 @@ pub enum Maker {
 }
 
 /// What an exam examines, and in what.
-struct Examined<'j> {
+struct Examination<'j> {
     run: Option<&'j str>,
     config: &'j Path,
     policies: &'j [Loaded],
@@ -82,7 +82,7 @@ struct Examined<'j> {
     exam: &'j Exam,
 }
 
-impl Examined<'_> {
+impl Examination<'_> {
     /// Its parts: nothing for the likeliest answers, or the number of sampled ones.
     fn parts(&self) -> impl Iterator<Item = Option<u32>> {
         let sampled = (self.exam.samples > 0).then_some(Some(self.exam.samples));
@@ -161,10 +161,10 @@ impl Job {
             .collect()
     }
 
-    fn examined(&self) -> Option<Examined<'_>> {
+    fn examined(&self) -> Option<Examination<'_>> {
         match &self.work {
             Work::Warm => None,
-            Work::Train { config, exam, .. } => Some(Examined {
+            Work::Train { config, exam, .. } => Some(Examination {
                 run: Some(&self.address),
                 config,
                 policies: &[],
@@ -172,7 +172,7 @@ impl Job {
                 exam: exam.as_ref()?,
             }),
             Work::Exam { run, config, policies, sets, exam } => {
-                Some(Examined { run: run.as_deref(), config, policies, sets, exam })
+                Some(Examination { run: run.as_deref(), config, policies, sets, exam })
             }
         }
     }
@@ -200,7 +200,7 @@ impl Job {
     /// The command of one part of an exam: so many sampled answers, or the likeliest ones.
     fn sitting(
         &self,
-        Examined { run, config, policies, sets, exam }: &Examined,
+        Examination { run, config, policies, sets, exam }: &Examination,
         place: usize,
         samples: Option<u32>,
         folder: &Folder,
