@@ -198,19 +198,25 @@ fn fill(
         let done = (1000.0 * (over + under_way) / all.max(1.0)) as usize;
         bar.step_to(done, running.join("; "));
     };
+    let keep_now = || {
+        if let Err(error) = keep() {
+            bar.milestone(&format!("its cell is not kept yet: {error}"));
+        }
+    };
     let report = |event: Event| match event {
         Event::Begun(job) => bar.log(&format!("begun: {}, seed {}", job.label, job.seed)),
         Event::Done(job) => {
             let elapsed = terminal::duration(began.elapsed().as_secs_f64());
             bar.milestone(&format!("done: {}, seed {} (after {elapsed})", job.label, job.seed));
-            if let Err(error) = keep() {
-                bar.milestone(&format!("its cell is not kept yet: {error}"));
-            }
+            keep_now();
         }
-        Event::Ended(job, failure) => bar.milestone(&format!(
-            "ended, and examined as it was: {}, seed {}: {}",
-            job.label, job.seed, failure.message
-        )),
+        Event::Ended(job, failure) => {
+            bar.milestone(&format!(
+                "ended, and examined as it was: {}, seed {}: {}",
+                job.label, job.seed, failure.message
+            ));
+            keep_now();
+        }
         Event::Failed(job, failure) => {
             let log = schedule.folder.log(&job.address);
             bar.milestone(&format!(
