@@ -214,6 +214,8 @@ fn what_counts_more_often_weighs_more_in_the_update() {
         config.advantage.estimator = Estimator::MGrpo;
         config.advantage.then = vec!["align".parse().unwrap()];
         config.advantage.threads = threads;
+        // All are worth the same here: what is weighed is the bonus.
+        config.train.regularize = Regularize::All;
         first_step(&config, &[]).updates["shared"].gradient_norm
     };
     // All called conversations count the same, only more or less beside the main one.

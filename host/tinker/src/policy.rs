@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
+use troupe_trainer::Caution;
 
 use crate::archive::Adapter;
 use crate::canary::{self, Canary};
@@ -84,6 +85,9 @@ pub struct Kept {
     pub rank: i64,
     /// Updates made.
     pub updates: usize,
+    /// How carefully the next one is made.
+    #[serde(default)]
+    pub caution: Caution,
     /// What the server was found to do.
     pub conduct: Option<Conduct>,
     canary: Canary,
@@ -213,13 +217,14 @@ impl TinkerPolicy {
     }
 
     /// What a checkpoint is to say of the policy as it is.
-    pub fn kept(&self, updates: usize) -> Kept {
+    pub fn kept(&self, updates: usize, caution: Caution) -> Kept {
         let state = self.state();
         Kept {
             path: state.present.clone().unwrap_or_default(),
             base: self.config.base.clone(),
             rank: self.config.rank,
             updates,
+            caution,
             conduct: self.conduct().cloned(),
             canary: state.canary.clone(),
         }

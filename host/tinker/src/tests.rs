@@ -17,7 +17,7 @@ use troupe_model::{
     ChatRequest, Completions, Device, Policy, RemoteFailure, Sampling, SamplingByRole, Speaker,
 };
 use troupe_trainer::{
-    CreditedSample, Distant, DistantMember, DistantTrainer, TrainerError, UpdateMetrics,
+    Caution, CreditedSample, Distant, DistantMember, DistantTrainer, TrainerError, UpdateMetrics,
     update_distant,
 };
 

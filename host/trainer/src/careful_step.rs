@@ -8,15 +8,12 @@ use std::collections::BTreeMap;
 use super::TrainerError;
 use super::anchor::Anchor;
 use super::bundle::Bundle;
+use super::caution::ATTEMPTS;
 use super::gauge::Gauge;
 use super::kept::Kept;
 use super::metrics::Tally;
 use super::update::{Member, Standing, gradients};
 use troupe_model::SamplingByRole;
-
-/// How often a step is made that moves its policy too far: at its learning rate, a half, a
-/// quarter and an eighth of it.
-pub(super) const ATTEMPTS: usize = 4;
 
 /// What the members of an update learn from, and how that is measured.
 pub(super) struct CarefulStep<'l, 'a> {
@@ -36,7 +33,8 @@ pub(super) struct Attempt {
 impl CarefulStep<'_, '_> {
     /// Learn. The step of a member that it moves by more than `train.max_movement` is taken back,
     /// and made again at half the learning rate, [`ATTEMPTS`] times at most; in the end nothing of
-    /// it is left. Returns what the members have become.
+    /// it is left. The next one begins at the rate that passed, or twice it if that leaves room.
+    /// Returns what the members have become.
     pub(super) fn make(
         &self,
         members: &mut [Member],
@@ -54,20 +52,22 @@ impl CarefulStep<'_, '_> {
         while !to_learn.is_empty() {
             self.learn(members, &to_learn, &mut attempts)?;
             after = Standing::of(members, self.gauge, self.sampling)?;
+            if limit == 0.0 {
+                break;
+            }
             to_learn.retain(|&index| {
                 let moved = after.readings[index].movement_from(&before.readings[index]);
-                attempts[index].went_too_far(moved, limit)
+                attempts[index].went_too_far(moved, limit, &mut members[index])
             });
             for &index in &to_learn {
                 kept[&index].restore(&mut members[index])?;
                 after.readings[index] = before.readings[index].clone();
                 after.fingerprints[index] = before.fingerprints[index];
-                attempts[index].take_back(&mut members[index]);
+                attempts[index].take_back(&members[index]);
             }
             to_learn.retain(|&index| attempts[index].taken_back < ATTEMPTS);
         }
-        for (member, attempt) in members.iter_mut().zip(&mut attempts) {
-            member.trainer.caution = 1.0;
+        for (member, attempt) in members.iter().zip(&mut attempts) {
             attempt.tally.add_up(&member.trainer.ranks)?;
         }
         Ok((after, attempts))
@@ -103,21 +103,22 @@ impl Attempt {
         Attempt { tally, taken_back: 0, overshoot: None }
     }
 
-    /// Whether the policy was moved further than it may; what is not a number is not near, either.
-    fn went_too_far(&mut self, moved: f64, limit: f64) -> bool {
-        let is_far = limit > 0.0 && (moved > limit || moved.is_nan());
+    /// Whether the policy was moved further than it may, and what that means for its next step;
+    /// what is not a number is not near, either.
+    fn went_too_far(&mut self, moved: f64, limit: f64, member: &mut Member) -> bool {
+        let is_far = moved > limit || moved.is_nan();
         if is_far {
             self.overshoot = Some(moved);
+            member.trainer.caution.went_too_far();
+        } else {
+            member.trainer.caution.stood(moved, limit);
         }
         is_far
     }
 
-    /// It is as if nothing had been learned; if there is another attempt, it is made more slowly.
-    fn take_back(&mut self, member: &mut Member) {
+    /// It is as if nothing had been learned.
+    fn take_back(&mut self, member: &Member) {
         self.taken_back += 1;
-        if self.taken_back < ATTEMPTS {
-            member.trainer.caution *= 0.5;
-        }
         self.tally = Tally::new(member.trainer.learning_rate());
     }
 }

@@ -10,7 +10,7 @@ mod update;
 
 use std::fmt;
 
-use super::{CreditedSample, schedule};
+use super::{Caution, CreditedSample, schedule};
 use troupe_core::config::{Objective, TrainConfig};
 use troupe_core::error::{Coded, ExitCode};
 use troupe_core::seed::Seed;
@@ -129,6 +129,8 @@ pub struct DistantTrainer {
     config: TrainConfig,
     /// Updates made; the learning rate depends on it.
     step: usize,
+    /// Factor on it since an update moved the policy too far.
+    caution: Caution,
     /// Share of the run's budget that is spent, if it has one.
     spent: Option<f64>,
 }
@@ -154,7 +156,7 @@ impl DistantTrainer {
         if config.learning_rate == 0.0 {
             config.learning_rate = SUITABLE_RATE;
         }
-        DistantTrainer { config, step: 0, spent: None }
+        DistantTrainer { config, step: 0, caution: Caution::default(), spent: None }
     }
 
     /// For a run with a budget: how much is spent.
@@ -167,15 +169,21 @@ impl DistantTrainer {
         self.step
     }
 
-    /// Go on after so many updates.
-    pub fn set_step(&mut self, step: usize) {
-        self.step = step;
+    /// How carefully the next one is made.
+    pub fn caution(&self) -> Caution {
+        self.caution
     }
 
-    fn optimizer_step(&self, caution: f64) -> DistantStep {
+    /// Go on after so many updates, so carefully.
+    pub fn go_on(&mut self, step: usize, caution: Caution) {
+        (self.step, self.caution) = (step, caution);
+    }
+
+    fn optimizer_step(&self) -> DistantStep {
         let TrainConfig { beta1, beta2, epsilon, weight_decay, .. } = self.config;
         DistantStep {
-            rate: caution * schedule::learning_rate(&self.config, self.step, self.spent),
+            rate: self.caution.factor()
+                * schedule::learning_rate(&self.config, self.step, self.spent),
             betas: (beta1, beta2),
             epsilon,
             weight_decay,

@@ -54,6 +54,7 @@ mod anchor;
 mod base;
 mod batching;
 mod bundle;
+mod caution;
 mod careful_step;
 mod cluster;
 mod contest;
@@ -97,6 +98,7 @@ use troupe_model::{
 };
 
 pub use base::{Base, Load, critic_bytes};
+pub use caution::Caution;
 pub use contest::{Contest, ContestMetrics};
 pub use critic::{Answered, Appraised, Estimate, Outcome, ValueCritic, ValueMetrics};
 pub use distant::{
@@ -218,8 +220,8 @@ pub struct Trainer {
     step: usize,
     /// Factor on the learning rate, see [`Trainer::halve_learning_rate`].
     rate_scale: f64,
-    /// Factor on it in this update alone, which was taken back and is made again.
-    caution: f64,
+    /// Factor on it since an update moved the policy too far.
+    caution: Caution,
     /// Share of the run's budget that is spent, if it has one.
     spent: Option<f64>,
     /// The policy as it was at the start, if it is compared with.
@@ -256,7 +258,7 @@ impl Trainer {
             config.learning_rate = suitable_rate(policy);
         }
         let ranks = ranks.clone();
-        let (step, rate_scale, caution, spent) = (0, 1.0, 1.0, None);
+        let (step, rate_scale, caution, spent) = (0, 1.0, Caution::default(), None);
         Ok(Trainer { config, optimizer, step, rate_scale, caution, spent, reference, ranks })
     }
 
@@ -320,7 +322,7 @@ impl Trainer {
 
     /// The learning rate of the next update.
     pub fn learning_rate(&self) -> f64 {
-        let scale = self.rate_scale * self.caution;
+        let scale = self.rate_scale * self.caution.factor();
         scale * schedule::learning_rate(&self.config, self.step, self.spent)
     }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::CreditedSample;
 use super::bundle::Bundle;
-use super::careful_step::ATTEMPTS;
+use super::caution::ATTEMPTS;
 use super::objective::Measured;
 use super::optimizer::Step;
 use crate::ranks::{Ranks, RanksError};

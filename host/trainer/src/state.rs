@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::caution::Caution;
 use super::optimizer::tensor;
 use super::{Trainer, TrainerError};
 use troupe_core::storage::{create_folder, read_json, write_json};
@@ -15,6 +16,9 @@ struct Counts {
     step: usize,
     optimizer_steps: u64,
     rate_scale: f64,
+    /// Absent where an earlier version wrote it, which began every update at its learning rate.
+    #[serde(default)]
+    caution: Caution,
 }
 
 impl Trainer {
@@ -35,6 +39,7 @@ impl Trainer {
             step: self.step,
             optimizer_steps: self.optimizer.steps(),
             rate_scale: self.rate_scale,
+            caution: self.caution,
         };
         Ok(write_json(&folder.join("trainer.json"), &counts)?)
     }
@@ -63,7 +68,8 @@ impl Trainer {
                 target.f_copy_(tensor(&state, slot.name(), slot.shape()).map_err(unfit)?)?;
             }
         }
-        (self.step, self.rate_scale) = (counts.step, counts.rate_scale);
+        (self.step, self.rate_scale, self.caution) =
+            (counts.step, counts.rate_scale, counts.caution);
         Ok(())
     }
 }

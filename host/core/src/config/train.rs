@@ -192,10 +192,11 @@ table! {
         /// Gradients are scaled down to this L2 norm.
         pub max_gradient_norm: f64 = 1.0, above(0.0, 1e12);
         /// An update that moves a policy further than this, in nats per token (`movement` in
-        /// docs/metrics.md), is taken back and made again at a half, a quarter, an eighth of its
-        /// learning rate; five steps in a row for which that is too much, too, stop the run. 0
-        /// lets everything pass.
-        pub max_movement: f64 = 1.0, 0.0..=1e12;
+        /// docs/metrics.md), is taken back and made again at half its learning rate, three times at
+        /// most; later ones begin at the rate that passed, which rises again where updates use
+        /// less than a quarter of this. Five in a row that were given up stop the run. 0 lets
+        /// everything pass.
+        pub max_movement: f64 = 0.1, 0.0..=1e12;
         /// Steps after which it is measured how much answers still say of their prompts
         /// (`information` in docs/metrics.md); 0: never.
         pub information_every: usize = 10, 0..=1_000_000_000;
@@ -222,9 +223,9 @@ table! {
         pub entropy_coefficient: f64 = 0.02, 0.0..=100.0;
         /// Weight of the KL penalty to the policy at the start of training; 0 keeps no reference.
         pub kl_coefficient: f64 = 0.0, 0.0..=100.0;
-        /// Whose answers the two act on. An answer of a group that was left out counts in the
-        /// means of `loss_aggregation` then.
-        pub regularize: Regularize = Regularize::All;
+        /// Whose answers the two act on. With `all`, an answer of a group that was left out counts
+        /// in the means of `loss_aggregation`, too.
+        pub regularize: Regularize = Regularize::Kept;
         /// Passes over the samples of a step.
         pub epochs: usize = 1, 1..=1000;
         /// Samples per optimizer step; 0 takes all of them in one.

@@ -209,13 +209,13 @@ fn what_was_made_is_unloaded_and_what_no_checkpoint_names_is_removed() {
     for _ in 0..3 {
         policy.keep().unwrap();
         policy.settle();
-        paths.push(policy.kept(0).path);
+        paths.push(policy.kept(0, Caution::default()).path);
     }
     assert_eq!(server.checkpoints(), paths[2..], "the present one");
     policy.forget_all_but(&paths[2..]);
     policy.keep().unwrap();
     policy.settle();
-    let later = policy.kept(0).path;
+    let later = policy.kept(0, Caution::default()).path;
     assert_eq!(server.checkpoints(), [paths[2].clone(), later], "the named and the present one");
     ask(&policy, 1).unwrap();
     policy.close().unwrap();
@@ -264,9 +264,9 @@ fn a_resumed_policy_is_what_it_was_or_says_what_is_different() {
     let answers: Vec<&Sample> = drawn.iter().collect();
     update(&policy, &drawn).unwrap();
     policy.settle();
-    policy.forget_all_but(&[policy.kept(1).path]);
+    policy.forget_all_but(&[policy.kept(1, Caution::default()).path]);
     policy.publish().unwrap();
-    let (kept, then) = (policy.kept(1), policy.score(&answers).unwrap());
+    let (kept, then) = (policy.kept(1, Caution::default()), policy.score(&answers).unwrap());
     policy.close().unwrap();
     let again = open(&server, folder.path());
     again.restore(&kept).unwrap();

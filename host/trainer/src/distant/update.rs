@@ -3,7 +3,7 @@
 use super::{DistantMember, DistantStep, Pulls};
 use crate::anchor::Anchor;
 use crate::bundle::{Bundle, rows_of};
-use crate::careful_step::ATTEMPTS;
+use crate::caution::ATTEMPTS;
 use crate::gauge::{Reading, choose};
 use crate::metrics::{Tally, UpdateMetrics};
 use crate::objective::{Measured, Pull, Scored, Weighted, weigh};
@@ -63,23 +63,27 @@ impl<'a> Update<'a> {
         let config = member.trainer.config.clone();
         let batches = schedule(&config, seed, &self.bundles);
         let (known, before) = self.known(policy, &config, batches.len())?;
-        let (mut tally, mut after, mut caution, mut overshoot, mut taken_back) =
-            (Tally::new(0.0), before.clone(), 1.0, None, 0);
+        let (mut tally, mut after, mut overshoot, mut taken_back) =
+            (Tally::new(0.0), before.clone(), None, 0);
         while !batches.is_empty() && taken_back < ATTEMPTS {
-            let step = member.trainer.optimizer_step(caution);
+            let step = member.trainer.optimizer_step();
             tally = Tally::new(step.rate);
             for batch in &batches {
                 self.learn(member, batch, &known, step, &mut tally)?;
             }
             after = self.read(policy.score(&self.gauged)?);
             let moved = after.movement_from(&before);
-            if config.max_movement == 0.0 || moved <= config.max_movement {
+            if config.max_movement == 0.0 {
+                break;
+            }
+            if moved <= config.max_movement {
+                member.trainer.caution.stood(moved, config.max_movement);
                 break;
             }
             policy.go_back()?;
             (after, overshoot) = (before.clone(), Some(moved));
             taken_back += 1;
-            caution *= 0.5;
+            member.trainer.caution.went_too_far();
         }
         let sampled = Reading::of(&self.gauged, self.drawn_with());
         let distance = |scores: Vec<Vec<f32>>| self.read(scores).distance_from(&before);

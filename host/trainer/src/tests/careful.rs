@@ -1,6 +1,6 @@
 //! Steps that go too far.
 
-use super::super::careful_step::ATTEMPTS;
+use super::super::caution::ATTEMPTS;
 use super::*;
 use troupe_core::config::{AnchorChoice, Decay, DtypeChoice, Objective};
 
@@ -40,8 +40,29 @@ fn a_step_that_goes_too_far_is_taken_back_and_made_more_slowly() {
             UpdateMetrics { taken_back, overshoot: metrics[0].overshoot, ..plain[0].clone() };
         assert_eq!(metrics[0], expected);
         assert_eq!(trainer.optimizer.steps(), its_trainer.optimizer.steps());
-        assert_eq!(trainer.learning_rate(), rate, "the next step is made at the usual rate");
+        assert_eq!(trainer.learning_rate(), rate / factor, "the next step begins at what passed");
     }
+}
+
+#[test]
+fn after_a_restart_the_next_step_begins_at_the_rate_that_passed_and_at_twice_it_if_that_leaves_room()
+ {
+    let rate = 0.001;
+    let (policy, trainer, metrics) = updated(&steady(rate, movement(rate / 4.0) * 1.01), 1);
+    assert_eq!((metrics[0].taken_back, trainer.learning_rate()), (2, rate / 4.0));
+    let folder = tempfile::tempdir().unwrap();
+    trainer.save(folder.path()).unwrap();
+    let mut resumed = Trainer::new(&policy, &steady(rate, 1e3)).unwrap();
+    resumed.load(folder.path()).unwrap();
+    let (mut policy, samples) = (policy, samples(&self::policy(41), 6, &sampling()));
+    let rates: Vec<f64> = (2..5)
+        .map(|seed| {
+            let update =
+                resumed.update(&mut policy, &rows(&samples), &by_role(), Seed::new(seed)).unwrap();
+            update.learning_rate
+        })
+        .collect();
+    assert_eq!(rates, [rate / 4.0, rate / 2.0, rate]);
 }
 
 #[test]

@@ -88,8 +88,10 @@ impl Learning {
         for (name, policy) in &self.team.distant {
             let folder = checkpoint.join("policies").join(name);
             create_folder(&folder)?;
-            let updates = self.distant.get(name).map_or(0, DistantTrainer::step);
-            write_json(&folder.join(KEPT), &policy.kept(updates))?;
+            let trainer = self.distant.get(name);
+            let updates = trainer.map_or(0, DistantTrainer::step);
+            let caution = trainer.map(DistantTrainer::caution).unwrap_or_default();
+            write_json(&folder.join(KEPT), &policy.kept(updates, caution))?;
         }
         Ok(())
     }
@@ -97,7 +99,8 @@ impl Learning {
     /// Count updates from where a checkpoint stands.
     pub(super) fn load_distant(&mut self, checkpoint: &Path) -> Result<(), StorageError> {
         for (name, trainer) in &mut self.distant {
-            trainer.set_step(kept_in(checkpoint, name)?.updates);
+            let kept = kept_in(checkpoint, name)?;
+            trainer.go_on(kept.updates, kept.caution);
         }
         Ok(())
     }

@@ -80,10 +80,9 @@ pub enum Alarm {
     /// The policy would no longer be what it was.
     #[error(
         "{TOO_FAR} steps in a row, up to step {step}, moved the policy `{policy}` further than \
-         train.max_movement = {limit} allows, the last one by {movement:.2} nats per token at an \
-         eighth of its learning rate, so they were taken back and nothing is learned any more; go \
-         on with a smaller train.learning_rate (an eighth was {rate:e}), or raise \
-         train.max_movement"
+         train.max_movement = {limit} allows, the last one by {movement:.2} nats per token, however \
+         small their learning rates were made, so they were taken back and nothing is learned any \
+         more; go on with a train.learning_rate of {rate:e} or less, or raise train.max_movement"
     )]
     RunsAway {
         /// The last of the steps.
@@ -94,7 +93,7 @@ pub enum Alarm {
         movement: f64,
         /// How far it may.
         limit: f64,
-        /// The learning rate of the last attempt.
+        /// The learning rate of the next attempt.
         rate: f64,
     },
     /// There is nothing to learn from.
@@ -142,10 +141,8 @@ impl Guard {
             Lesson::Flat | Lesson::Taught => {
                 "all answers to a state were worth the same, and what one is worth is settled when \
                  the next answer is due; where only the end of an episode is paid, compare whole \
-                 episodes (rollout.scheme = \"trajectory\", advantage.estimator = \"grpo\"), and \
-                 let no entropy bonus act on answers that teach nothing (train.regularize = \
-                 \"kept\", or train.entropy_coefficient = 0); docs/metrics.md says what else to \
-                 look at"
+                 episodes (rollout.scheme = \"trajectory\", advantage.estimator = \"grpo\"); \
+                 docs/metrics.md says what else to look at"
             }
         };
         Some(format!("the role `{role}` has learned nothing for {IDLE_STEPS} steps: {why}"))
@@ -334,7 +331,7 @@ mod tests {
         }
         let message = check(10, 4).unwrap_err().to_string();
         assert!(message.starts_with("5 steps in a row, up to step 10, moved the policy `shared`"));
-        assert!(message.contains("smaller train.learning_rate (an eighth was 1e-4)"), "{message}");
+        assert!(message.contains("train.learning_rate of 1e-4 or less"), "{message}");
     }
 
     #[test]

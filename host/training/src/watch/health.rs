@@ -316,18 +316,13 @@ fn of_policy(policy: &str, update: &UpdateMetrics, solved: f64) -> [Sign; 5] {
             ),
         ),
         sign(
-            "taken back",
-            update.taken_back > 0,
+            "given up",
+            update.is_given_up(),
             1,
             format!(
-                "a step moved the policy `{policy}` by more than train.max_movement; it was taken \
-                 back and {} (all such steps are counted in summary.json); if there are many, \
-                 lower train.learning_rate",
-                match update.is_given_up() {
-                    true =>
-                        "given up, as an eighth of its learning rate was too much, too".to_owned(),
-                    false => format!("made at 1/{} of its learning rate", 1 << update.taken_back),
-                }
+                "a step moved the policy `{policy}` by more than train.max_movement at smaller \
+                 learning rates, too, and was given up; the next ones begin at {:.1e}",
+                update.learning_rate
             ),
         ),
         sign(

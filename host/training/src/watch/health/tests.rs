@@ -70,9 +70,11 @@ const ILLS: [(Ill, usize, &str); 9] = [
     (|record, _| update(record).entropy = 0.001, SIGN_STEPS, "`shared` has stopped trying"),
     (|record, _| update(record).skipped_steps = 2, 1, "2 optimizer steps of the policy `shared`"),
     (
-        |record, _| update(record).taken_back = 2,
+        |record, _| {
+            (update(record).taken_back, update(record).learning_rate) = (4, 2e-4);
+        },
         1,
-        "taken back and made at 1/4 of its learning rate",
+        "was given up; the next ones begin at 2.0e-4",
     ),
     (|record, _| update(record).mismatch = 0.05, SIGN_STEPS, "disagree about the policy `shared`"),
     (
