@@ -39,6 +39,7 @@ mod python_package;
 mod python_tools;
 mod quickstart;
 mod reasoning_gym;
+mod scale;
 mod sources;
 mod wasm_target;
 mod wheel;
@@ -157,6 +158,9 @@ enum Task {
         #[arg(long)]
         again: bool,
     },
+    /// Set up, build, measure little runs and compute what breaks first with 10⁶ tasks, 10⁴ trees,
+    /// 64 cores and eight cards: five minutes; writes docs/scale.md
+    Scale,
     /// Count on a pretended card what decoding and an update of a model cost
     GpuCost {
         /// tiny, small, qwen3-0.6b, qwen3-1.7b or qwen3-8b
@@ -288,6 +292,12 @@ fn perform(task: &Task) -> Result<()> {
             }
             let (quick, only, page) = (*quick, only.clone(), *page);
             methods::fill(&workspace, &methods::Asked { quick, only, page })
+        }
+        Task::Scale => {
+            let toolchain = set_up(&workspace, Flavour::Cpu)?;
+            build_plugins(&workspace, &toolchain, false)?;
+            process::run(workspace.cargo().args(["build", "--release", "--package", "troupe"]))?;
+            scale::measure(&workspace)
         }
         Task::Install { prefix, as_host } => {
             let prefix = install::prefix(prefix.as_deref())?;
