@@ -64,7 +64,9 @@ fn measured(
     )?;
     let phases: Vec<String> =
         (run.phases.iter()).map(|(name, seconds)| format!("{name} {seconds:.1} s")).collect();
-    writeln!(text, "| its steps alone | {} |", phases.join(", "))?;
+    let steps: f64 = run.phases.iter().map(|(_, seconds)| seconds).sum();
+    let rate = run.episodes / steps;
+    writeln!(text, "| its steps alone | {}: {rate:.0} trees a second |", phases.join(", "))?;
     writeln!(
         text,
         "| files | {:.0} bytes an episode (`outcomes.jsonl`), {:.0} an answer (`table/`), {:.0} kB \
@@ -175,8 +177,8 @@ fn computed(text: &mut String, limits: &[Limit]) -> Result<()> {
     }
     let first = limits.iter().max_by(|one, other| one.share.total_cmp(&other.share));
     if let Some(Limit { what, share, .. }) = first {
-        let verb = if *share > 1.0 { "breaks" } else { "would break" };
-        writeln!(text, "\nWhat {verb} first is {what}: {share:.2} of what there is.\n")?;
+        let breaks = if *share > 1.0 { "breaks" } else { "is nearest to breaking" };
+        writeln!(text, "\nWhat {breaks}: {what}, at {share:.2} of what there is.\n")?;
     }
     Ok(())
 }
@@ -218,9 +220,9 @@ fn drawing_and_learning(text: &mut String) -> Result<()> {
     match enough {
         Some(count) => writeln!(
             text,
-            "\nFrom {count} cards on, drawing takes less time than learning, and more of them wait \
-             for the one that learns; a round takes as long as its longest answer, so that eight \
-             draw {:.1} times as fast as one.",
+            "\nThe fewest cards that draw a step in less time than one learns from it: {count}. \
+             More of them wait for the one that learns, and would wait for each other: a round \
+             takes as long as its longest answer, so that eight draw {:.1} times as fast as one.",
             Step::of(1).drawing / Step::of(8).drawing
         )?,
         None => writeln!(text, "\nLearning never takes longer than drawing.")?,
