@@ -51,11 +51,13 @@ impl View {
                  right. `B(-1,+2)`: there is a box 1 row up and 2 columns to the right, nearest \
                  ones first. What follows is of that box. `G(+0,+3)`: its goal is 3 columns to \
                  the right of it. `push:R`: it can be pushed to the right, and you can get to \
-                 where that is done from. `lose:R`: the same, but the level can then no longer be \
-                 solved. `edge:U2`: two cells lie above it, then the board ends. `W(-1,+0)`: an \
-                 inner wall is 1 row up from it. What follows is of you. `#(-1,+0)`: there is a \
-                 wall, or the board ends, 1 row up. Only walls that are near are listed. `been(+0,+1)`: you stood \
-                 1 column to the right before, and have moved no box since."
+                 where that is done from. `lose:R`: the same, but the level can then no longer \
+                 be solved. `from(+0,+1)`: that place is 1 column to the right of you. \
+                 `edge:U2`: two cells lie above it, then the board ends. `W(-1,+0)`: an inner \
+                 wall is 1 row up from it. What follows is of you. `#(-1,+0)`: there is a wall, \
+                 or the board ends, 1 row up. Only walls that are near are listed. \
+                 `been(+0,+1)`: you stood 1 column to the right before, and have moved no box \
+                 since."
             }
             View::Map | View::Text => {
                 "You see the board row by row: `#` is a wall, `-` is floor, `.` is a goal, `$` is \
@@ -80,6 +82,7 @@ impl View {
                 );
                 words.extend(within(RADIUS).map(wall));
                 words.extend(within(far).map(been_at));
+                words.extend(within(far).map(from_where));
                 words.extend(Move::ALL.map(|step| push(step, false)));
                 words.extend(Move::ALL.map(|step| push(step, true)));
             }
@@ -110,10 +113,11 @@ fn list(level: &Level, position: &Position, been: &[Cell], far: i32) -> String {
             let side = level.after(cell, step.reversed());
             let is_there = side.is_some_and(|side| reach[usize::from(side)].is_some());
             let ahead = level.after(cell, step).filter(|&ahead| !position.has_box(ahead));
-            if let (true, Some(ahead)) = (is_there, ahead) {
+            if let (true, Some(side), Some(ahead)) = (is_there, side, ahead) {
                 let mut next = position.clone();
                 next.shift(cell, ahead);
                 words.push(push(step, is_stuck(level, solver.distances(), &next)));
+                words.push(from_where(clamp(level.offset(position.player, side))));
             }
         }
         words.extend(edges(level, cell).map(|(step, cells)| edge(step, cells.min(far))));
@@ -193,6 +197,10 @@ fn been_at((row, column): (i32, i32)) -> String {
     format!("been({row:+},{column:+})")
 }
 
+fn from_where((row, column): (i32, i32)) -> String {
+    format!("from({row:+},{column:+})")
+}
+
 fn edge(step: Move, cells: i32) -> String {
     format!("edge:{}{cells}", step.word())
 }
@@ -213,7 +221,10 @@ mod tests {
         let (level, position) = read(LEVEL);
         let shown = View::List.show(&level, &position, &[], 5);
         assert!(
-            shown.starts_with("B(+0,+1) G(+0,+2) lose:U lose:D lose:L push:R edge:U1 edge:D1 edge:L1 edge:R2 #(+0,-1) "),
+            shown.starts_with(
+                "B(+0,+1) G(+0,+2) lose:U from(+1,+1) lose:D from(-1,+1) lose:L from(+0,+2) \
+                 push:R from(+0,+0) edge:U1 edge:D1 edge:L1 edge:R2 #(+0,-1) "
+            ),
             "{shown}"
         );
         let (level, position) = read(&LEVEL.replace("@$ ", " $@"));
