@@ -95,6 +95,7 @@ fn poisoned(folder: &Path) -> String {
         "train.epochs=4",
         "train.learning_rate=1e-2",
         "train.entropy_coefficient=0.05",
+        "train.regularize=all",
         "train.max_movement=0",
         "validation.every=1",
         "validation.tasks=16",

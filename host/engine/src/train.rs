@@ -426,7 +426,7 @@ fn conclude(summary: &Summary, folder: &Path) {
     report::line("");
     let taken_back = match summary.taken_back {
         0 => String::new(),
-        count => format!(", {count} updates taken back"),
+        count => format!(", {count} updates made again more slowly"),
     };
     report::line(&format!(
         "  {} steps in {}, {} void episodes{taken_back}",
