@@ -63,10 +63,10 @@ impl<'a> Update<'a> {
         let config = member.trainer.config.clone();
         let batches = schedule(&config, seed, &self.bundles);
         let (known, before) = self.known(policy, &config, batches.len())?;
-        let (mut tally, mut after, mut overshoot, mut taken_back) =
-            (Tally::new(0.0), before.clone(), None, 0);
+        let (mut tally, mut after, mut caution, mut overshoot, mut taken_back) =
+            (Tally::new(0.0), before.clone(), member.trainer.caution, None, 0);
         while !batches.is_empty() && taken_back < ATTEMPTS {
-            let step = member.trainer.optimizer_step();
+            let step = member.trainer.optimizer_step(caution);
             tally = Tally::new(step.rate);
             for batch in &batches {
                 self.learn(member, batch, &known, step, &mut tally)?;
@@ -77,13 +77,14 @@ impl<'a> Update<'a> {
                 break;
             }
             if moved <= config.max_movement {
-                member.trainer.caution.stood(moved, config.max_movement);
+                caution.stood(moved, config.max_movement);
                 break;
             }
             policy.go_back()?;
             (after, overshoot) = (before.clone(), Some(moved));
             taken_back += 1;
-            member.trainer.caution.went_too_far();
+            caution.went_too_far();
+            tally = Tally::new(member.trainer.optimizer_step(caution).rate);
         }
         let sampled = Reading::of(&self.gauged, self.drawn_with());
         let distance = |scores: Vec<Vec<f32>>| self.read(scores).distance_from(&before);
@@ -92,9 +93,8 @@ impl<'a> Update<'a> {
             false => 0.0,
         };
         policy.keep()?;
-        // Last: an update that fails is made anew, and counts once.
-        // Last: an update that fails is made anew, and counts once.
-        member.trainer.step += 1;
+        // Last: an update that fails is made anew, as carefully, and counts once.
+        (member.trainer.step, member.trainer.caution) = (member.trainer.step + 1, caution);
         let learned = tally.update_metrics(self.rows);
         Ok(UpdateMetrics {
             entropy: before.surprise(),
