@@ -23,6 +23,7 @@ mod interpreters;
 mod layout;
 mod libtorch;
 mod linting;
+mod machine;
 mod methods;
 mod needs;
 mod node;
@@ -159,7 +160,7 @@ enum Task {
         again: bool,
     },
     /// Set up, build, measure little runs and compute what breaks first with 10⁶ tasks, 10⁴ trees,
-    /// 64 cores and eight cards: five minutes; writes docs/scale.md
+    /// 64 cores and eight cards: some two minutes; writes docs/scale.md
     Scale,
     /// Count on a pretended card what decoding and an update of a model cost
     GpuCost {
@@ -278,25 +279,18 @@ fn perform(task: &Task) -> Result<()> {
         }
         Task::Paper { quick, page: true } => paper::fill(&workspace, *quick, true),
         Task::Paper { quick, page: false } => {
-            let toolchain = set_up(&workspace, Flavour::Cpu)?;
-            build_plugins(&workspace, &toolchain, false)?;
-            process::run(workspace.cargo().args(["build", "--release", "--package", "troupe"]))?;
+            build_host(&workspace)?;
             paper::fill(&workspace, *quick, false)
         }
         Task::Methods { quick, only, page } => {
             if !page {
-                let toolchain = set_up(&workspace, Flavour::Cpu)?;
-                build_plugins(&workspace, &toolchain, false)?;
-                let mut build = workspace.cargo();
-                process::run(build.args(["build", "--release", "--package", "troupe"]))?;
+                build_host(&workspace)?;
             }
             let (quick, only, page) = (*quick, only.clone(), *page);
             methods::fill(&workspace, &methods::Asked { quick, only, page })
         }
         Task::Scale => {
-            let toolchain = set_up(&workspace, Flavour::Cpu)?;
-            build_plugins(&workspace, &toolchain, false)?;
-            process::run(workspace.cargo().args(["build", "--release", "--package", "troupe"]))?;
+            build_host(&workspace)?;
             scale::measure(&workspace)
         }
         Task::Install { prefix, as_host } => {
@@ -414,6 +408,13 @@ fn set_up(workspace: &Workspace, flavour: Flavour) -> Result<Toolchain> {
     libtorch::ensure(workspace, &cache, flavour)?;
     interpreters::ensure(workspace, &cache)?;
     wasm_target::ensure(&cache)
+}
+
+/// What a run needs: set-up, plugins, host.
+fn build_host(workspace: &Workspace) -> Result<()> {
+    let toolchain = set_up(workspace, Flavour::Cpu)?;
+    build_plugins(workspace, &toolchain, false)?;
+    process::run(workspace.cargo().args(["build", "--release", "--package", "troupe"]))
 }
 
 fn build_plugins(workspace: &Workspace, toolchain: &Toolchain, fixtures: bool) -> Result<()> {

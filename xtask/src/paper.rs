@@ -9,6 +9,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
+use crate::machine::machine;
 use crate::process::{self, Failed};
 use crate::progress::Elapsed;
 use crate::workspace::Workspace;
@@ -146,18 +147,7 @@ impl Origin {
             let said = process::read(command.args(arguments).current_dir(&workspace.root))?;
             Ok(said.trim().to_owned())
         };
-        let information = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-        let model =
-            information.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
-        let model = model.map_or("an unknown processor", |(_, model)| model);
-        let processors = match std::thread::available_parallelism() {
-            Ok(count) => format!("{count} processors"),
-            Err(_) => "an unknown number of processors".to_owned(),
-        };
-        Ok(Origin {
-            date: say("date", &["-u", "+%Y-%m-%d"])?,
-            machine: format!("{model}, {processors}"),
-        })
+        Ok(Origin { date: say("date", &["-u", "+%Y-%m-%d"])?, machine: machine() })
     }
 }
 

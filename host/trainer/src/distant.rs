@@ -179,11 +179,10 @@ impl DistantTrainer {
         (self.step, self.caution) = (step, caution);
     }
 
-    fn optimizer_step(&self) -> DistantStep {
+    fn optimizer_step(&self, caution: Caution) -> DistantStep {
         let TrainConfig { beta1, beta2, epsilon, weight_decay, .. } = self.config;
         DistantStep {
-            rate: self.caution.factor()
-                * schedule::learning_rate(&self.config, self.step, self.spent),
+            rate: caution.factor() * schedule::learning_rate(&self.config, self.step, self.spent),
             betas: (beta1, beta2),
             epsilon,
             weight_decay,

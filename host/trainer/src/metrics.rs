@@ -57,7 +57,7 @@ pub struct UpdateMetrics {
     pub moved: bool,
     /// Mean L2 norm of the gradients before clipping, skipped ones left out.
     pub gradient_norm: f64,
-    /// Learning rate.
+    /// Learning rate; of a step that was given up, where the next one begins.
     pub learning_rate: f64,
     /// Optimizer steps made.
     pub optimizer_steps: usize,

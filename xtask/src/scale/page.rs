@@ -10,6 +10,7 @@ use super::grading::PROGRAMS;
 use super::measured::{Host, Taken};
 use super::memory::MemoryTrace;
 use super::run::RunTrace;
+use crate::machine::machine;
 
 /// What is asked for.
 const TASKS: f64 = 1e6;
@@ -37,14 +38,6 @@ pub fn page(host: &Host, run: &RunTrace, memory: &MemoryTrace, grading: &Taken) 
     computed(&mut text, &limits)?;
     drawing_and_learning(&mut text)?;
     Ok(text)
-}
-
-/// Where it was measured.
-fn machine() -> String {
-    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = info.lines().find_map(|line| line.strip_prefix("model name")?.split(": ").nth(1));
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    format!("{}, {processors} processors", model.unwrap_or("an unknown processor"))
 }
 
 fn measured(
