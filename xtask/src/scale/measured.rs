@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -32,6 +32,15 @@ impl Host {
     /// What it calls itself: its version and the commit it was built from.
     pub fn version(&self) -> Result<String> {
         Ok(process::read(Command::new(&self.program).arg("--version"))?.trim().to_owned())
+    }
+
+    /// Train with the README's first configuration, into a folder of this name.
+    pub fn train(&self, folder: &Path, name: &str, sets: &[&str]) -> Result<Taken> {
+        let own = [format!("run.dir={}", folder.display()), format!("run.name={name}")];
+        let sets = own.into_iter().chain(sets.iter().map(|&set| set.to_owned()));
+        let begin = ["train", "configs/plan-path/quickstart.toml"].map(str::to_owned);
+        let arguments = begin.into_iter().chain(sets.flat_map(|set| ["--set".to_owned(), set]));
+        self.run(&arguments.collect::<Vec<_>>())
     }
 
     /// Run it to its end.
@@ -157,7 +166,7 @@ fn numbers(folder: &str) -> Vec<u32> {
 }
 
 /// The size of a file, or of all files below a folder, in bytes.
-pub fn size(path: &std::path::Path) -> Result<f64> {
+pub fn size(path: &Path) -> Result<f64> {
     let about = fs::metadata(path).with_context(|| format!("reading `{}`", path.display()))?;
     if about.is_file() {
         return Ok(about.len() as f64);

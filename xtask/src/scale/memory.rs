@@ -8,7 +8,7 @@ use super::carried::Line;
 use super::measured::Host;
 
 /// Trees of four answers to every state that are played side by side.
-const TREES: [usize; 3] = [128, 512, 1024];
+const TREES: [usize; 3] = [128, 512, 2048];
 
 /// What was seen.
 pub struct MemoryTrace {
@@ -21,19 +21,10 @@ pub struct MemoryTrace {
 /// Play a step with more and more tasks at once, and learn from it.
 pub fn trace(host: &Host, folder: &Path) -> Result<MemoryTrace> {
     let seen = TREES.map(|trees| -> Result<(f64, f64)> {
-        let sets = [
-            format!("run.dir={}", folder.display()),
-            format!("run.name=trees-{trees}"),
-            format!("rollout.tasks_per_step={trees}"),
-            "train.steps=1".to_owned(),
-            "validation.tasks=1".to_owned(),
-            "imitation.tasks=1".to_owned(),
-            "rollout.store=none".to_owned(),
-        ];
-        let mut arguments =
-            ["train", "configs/plan-path/quickstart.toml"].map(str::to_owned).to_vec();
-        arguments.extend(sets.into_iter().flat_map(|set| ["--set".to_owned(), set]));
-        Ok((trees as f64, host.run(&arguments)?.bytes))
+        let many = format!("rollout.tasks_per_step={trees}");
+        let little = ["train.steps=1", "validation.tasks=1", "imitation.tasks=1"];
+        let sets = [&[&*many, "rollout.store=none"], &little[..]].concat();
+        Ok((trees as f64, host.train(folder, &format!("trees-{trees}"), &sets)?.bytes))
     });
     let seen: Vec<(f64, f64)> = seen.into_iter().collect::<Result<_>>()?;
     let line = Line::through(&seen);

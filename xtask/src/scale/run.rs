@@ -59,15 +59,8 @@ struct Seconds {
 
 /// Train a little, and look at what is left.
 pub fn trace(host: &Host, folder: &Path) -> Result<RunTrace> {
-    let sets = [
-        format!("run.dir={}", folder.display()),
-        "run.name=run".to_owned(),
-        format!("train.steps={STEPS}"),
-        "checkpoint.keep=1".to_owned(),
-    ];
-    let mut arguments = ["train", "configs/plan-path/quickstart.toml"].map(str::to_owned).to_vec();
-    arguments.extend(sets.into_iter().flat_map(|set| ["--set".to_owned(), set]));
-    let taken = host.run(&arguments)?;
+    let steps = format!("train.steps={STEPS}");
+    let taken = host.train(folder, "run", &[&steps, "checkpoint.keep=1"])?;
     read(&folder.join("run"), taken)
 }
 
