@@ -2,7 +2,7 @@
 
 fn main() {
     if let Some(linked) = troupe_libtorch::find_at_run_time() {
-        let files = ["src/model/packed.cpp", "src/model/recording.cpp"];
+        let files = ["src/model/packed/reordered.cpp", "src/model/recording.cpp"];
         troupe_libtorch::sources(&linked, &files).compile("troupe_model_cpp");
     }
 }

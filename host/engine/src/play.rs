@@ -15,7 +15,9 @@ use troupe_core::storage;
 use troupe_core::trajectory::{Author, Event, Message, StopReason};
 use troupe_guests::plugin::Split;
 use troupe_guests::scenario::{Answer, Due, Next, Position, Scenario, Transition};
-use troupe_model::{ChatRequest, Device, PolicyError, RemoteFailure, Request as Prompt, Sampling};
+use troupe_model::{
+    ChatRequest, Device, Policy, PolicyError, RemoteFailure, Request as Prompt, Rounding, Sampling,
+};
 use troupe_training::family::scenario_of;
 use troupe_training::team::Team;
 
@@ -43,6 +45,7 @@ pub fn run(
     }
     let (config, mut team) = assemble(config, device()?)?;
     team.open_distant(&config, false)?;
+    Policy::settle(team.policies.values_mut(), Rounding::Nearest);
     show(&mut |position, due| {
         tell(due, is_first(due));
         ask_policy(&team, &config, position, due).map(Some)

@@ -15,7 +15,7 @@ use troupe_core::config::{Dtype, LoraConfig};
 use troupe_core::error::ExitCode;
 use troupe_core::seed::Seed;
 use troupe_core::storage::StorageError;
-use troupe_model::{Device, Policy, PolicyError};
+use troupe_model::{Device, Policy, PolicyError, Rounding};
 use troupe_training::family::set_families;
 use troupe_training::team::vocabulary;
 
@@ -55,6 +55,14 @@ pub fn dtype_of(name: DtypeName, device: Device) -> Dtype {
         DtypeName::Auto => device.suited_dtype(),
         DtypeName::Float32 => Dtype::Float32,
         DtypeName::Bfloat16 => Dtype::Bfloat16,
+    }
+}
+
+/// What answers may lose for being faster: nothing, where 32 bits were asked for.
+pub fn rounding(asked: Option<DtypeName>) -> Rounding {
+    match asked {
+        Some(DtypeName::Float32) => Rounding::Exact,
+        None | Some(DtypeName::Auto | DtypeName::Bfloat16) => Rounding::Nearest,
     }
 }
 

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use anyhow::Context;
 
-use super::policy::dtype_of;
+use super::policy::{dtype_of, rounding};
 use super::report;
 use super::team_desk::TeamDesk;
 use troupe_cli::args::{ConfigArgs, ServeArgs};
 use troupe_core::config::LoraConfig;
 use troupe_core::error::ExitCode;
 use troupe_core::seed::Seed;
-use troupe_model::{Device, Policy, PolicyError};
+use troupe_model::{Device, Policy, PolicyError, Rounding};
 use troupe_server::command::SessionArgs;
 use troupe_server::{ApiOptions, ApiServer, HttpServer};
 use troupe_serving::{PolicyApi, TeamApi};
@@ -82,7 +82,13 @@ fn load(args: &ServeArgs, folder: &Path, device: Device) -> anyhow::Result<Vec<(
         std::path::absolute(folder)?.file_name().map(|name| name.to_string_lossy().into_owned());
     let name = name.unwrap_or_else(|| "policy".to_owned());
     let dtype = args.models.dtype.map(|name| dtype_of(name, device));
-    let base = Policy::load_in(folder, dtype, device).context("the policy cannot be served")?;
+    let mut base = Policy::load_in(folder, dtype, device).context("the policy cannot be served")?;
+    // Who sends adapters trains them, and compares what is drawn with the weights as they are.
+    let rounding = match args.models.adapters_within {
+        Some(_) => Rounding::Exact,
+        None => rounding(args.models.dtype),
+    };
+    Policy::settle([&mut base], rounding);
     let mut policies = vec![(name, base)];
     let mut known: BTreeSet<String> = policies.iter().map(|(name, _)| name.clone()).collect();
     for (name, folder) in &args.models.adapter {

@@ -16,7 +16,7 @@ use troupe_core::totals::Totals;
 use troupe_core::trajectory::{Ending, Event, Status};
 use troupe_guests::plugin::{Cause, Fault, PluginFailure, Seat, Split};
 use troupe_guests::scenario::Scenario;
-use troupe_model::Device;
+use troupe_model::{Device, Policy, Rounding};
 use troupe_serving::{TeamModel, TeamQuestion, Told};
 use troupe_terminal::UsageError;
 use troupe_training::evaluation::{examined, seed_of};
@@ -46,6 +46,7 @@ impl TeamDesk {
         let config = eval::config_of(args, Some(run), step)?;
         let (config, mut team) = assemble(config, device)?;
         team.open_distant(&config, false)?;
+        Policy::settle(team.policies.values_mut(), Rounding::Nearest);
         say_caveats(&team);
         let scenarios: Vec<Arc<Scenario>> = (team.families.iter())
             .map(|family| family.scenario.clone())

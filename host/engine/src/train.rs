@@ -426,13 +426,17 @@ fn conclude(summary: &Summary, folder: &Path) {
     report::line("");
     let taken_back = match summary.taken_back {
         0 => String::new(),
-        count => format!(", {count} updates made again more slowly"),
+        count => format!(", {} made again more slowly", counted(count, "update")),
     };
     report::line(&format!(
-        "  {} steps in {}, {} void episodes{taken_back}",
-        summary.steps,
+        "  {} in {}, {}{taken_back}",
+        counted(summary.steps, "step"),
         report::duration(summary.seconds),
-        summary.void_episodes
+        counted(summary.void_episodes, "void episode")
     ));
     report::line(&format!("  run folder: {}", folder.display()));
+}
+
+fn counted(count: usize, word: &str) -> String {
+    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }

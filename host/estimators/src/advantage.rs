@@ -65,7 +65,7 @@ pub fn compare(
         let own = config.of_role(role);
         all.compare_those(samples, &own, memory, &learns, |sample| sample.role == *role);
     }
-    repel(&mut all.credits.advantages, &all.formed, samples, config.refused);
+    repel(&mut all.credits.advantages, &all.formed, samples, config);
     all.credits = all.credits.after(samples, config);
     all
 }
@@ -194,21 +194,26 @@ fn whiten(relative: &mut [Vec<f64>]) {
     relative.iter_mut().flatten().for_each(|number| *number *= scale);
 }
 
-/// Gives the advantage `refused` to every answer of a group of two or more that were all
-/// worth the same and none of which was carried out in full. Such a group has no advantages,
-/// yet its answers were wrong. Without this a policy that all but never says a word would not
-/// leave the states in which only that word is right.
-pub fn repel(table: &mut [Option<f32>], groups: &[Group], samples: &[Sample], refused: f64) {
-    if refused == 0.0 {
-        return;
-    }
-    let members = |group: &Group| -> Vec<usize> {
-        group.units.iter().flat_map(|unit| unit.members.iter().copied()).collect()
-    };
+/// Gives every answer of a group of two or more that were all worth the same the advantage
+/// `refused`, if none was carried out in full, or `losing`, if that is less than nothing; the
+/// lower one, if both. Such a group has no advantages, yet its answers were wrong. Without this a
+/// policy that all but never says a word would not leave the states in which only that word is
+/// right.
+fn repel(
+    table: &mut [Option<f32>],
+    groups: &[Group],
+    samples: &[Sample],
+    config: &AdvantageConfig,
+) {
     for group in groups.iter().filter(|group| group.units.len() > 1 && group.is_flat()) {
-        let members = members(group);
-        if members.iter().all(|&member| !samples[member].accepted) {
-            members.into_iter().for_each(|member| table[member] = Some(refused as f32));
+        let members = || group.units.iter().flat_map(|unit| unit.members.iter().copied());
+        let refused = members().all(|member| !samples[member].accepted);
+        let losing = group.units.iter().all(|unit| unit.score < 0.0);
+        let away = [(refused, config.refused), (losing, config.losing)];
+        let away = away.into_iter().map(|(holds, away)| if holds { away } else { 0.0 });
+        let away = away.fold(0.0, f64::min);
+        if away < 0.0 {
+            members().for_each(|member| table[member] = Some(away as f32));
         }
     }
 }

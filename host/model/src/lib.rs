@@ -74,7 +74,7 @@ pub use keys::{says, shown};
 pub use language_model::Policy;
 pub use model::{
     AdapterRows, Attention, Decoder, Device, Input, LayerSight, Mask, Masking, ModelConfig,
-    ModelFamily, Parameters, Rotation, Segment, SelfAttention, SharedBase, Sight, Slot,
+    ModelFamily, Parameters, Rotation, Rounding, Segment, SelfAttention, SharedBase, Sight, Slot,
     TrackedHeads, ValueHeads, Values, attend, by_head, done, give_back_memory, read_tensors,
     resident_memory, write_tensors,
 };

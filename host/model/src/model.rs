@@ -53,8 +53,9 @@ pub(super) use entries::Entries;
 pub use family::ModelFamily;
 pub use memory::{give_back_memory, resident_memory};
 pub use message::done;
+pub use packed::Rounding;
 #[cfg(test)]
-pub(super) use packed::has_instructions;
+pub(super) use packed::{has_avx2, has_instructions};
 pub use parameters::Parameters;
 pub use parameters::Slot;
 pub(super) use recording::Recording;

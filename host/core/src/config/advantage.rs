@@ -58,6 +58,10 @@ table! {
         /// Advantage of answers to a state all of which were refused and worth the same: they say
         /// nothing of each other, but that something else should be said. 0 leaves them out.
         pub refused: f64 = -0.5, -10.0..=0.0;
+        /// The same of answers that were all worth the same, and less than nothing, refused or
+        /// not: where what leads nowhere costs something, a policy that is sure of it would not
+        /// leave it by comparing.
+        pub losing: f64 = 0.0, -10.0..=0.0;
         /// Share of a task's episodes that have to be solved for it to teach anything.
         pub least_solved: f64 = 0.0, 0.0..=1.0;
         /// Share of them that may be solved at most.

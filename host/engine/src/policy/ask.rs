@@ -6,7 +6,7 @@ use std::thread;
 
 use anyhow::{Context, bail};
 
-use super::{load, report};
+use super::{load, report, rounding};
 use crate::team_desk::TeamDesk;
 use troupe_cli::args::{ConfigArgs, PolicyAskArgs, PromptArgs};
 use troupe_core::seed::Seed;
@@ -31,7 +31,8 @@ pub fn ask(args: &PolicyAskArgs, device: Device) -> anyhow::Result<()> {
         return ask_team(args, run, device);
     }
     let asked = args.prompt().map_err(UsageError)?;
-    let policy = addressed(&asked, device)?;
+    let mut policy = addressed(&asked, device)?;
+    Policy::settle([&mut policy], rounding(args.dtype));
     let prompt = policy.encode_prompt(&messages(&asked), &[], asked.thinking)?;
     let seed = Seed::new(args.seed.into()).named("ask");
     let seeds = (0..u64::from(args.samples)).map(|sample| seed.at(sample)).collect();

@@ -10,7 +10,7 @@ use troupe_core::config::{Estimator, GroupFilter, RoleAdvantageConfig, Worth};
 use troupe_core::example::{forked, sample};
 
 #[test]
-fn only_answers_that_were_all_refused_alike_are_pushed_away_from() {
+fn only_answers_that_were_all_refused_alike_or_lost_alike_are_pushed_away_from() {
     let group = |members: [usize; 2], scores: [f64; 2]| Group {
         roles: BTreeSet::from(["solo".to_owned()]),
         units: members
@@ -24,7 +24,7 @@ fn only_answers_that_were_all_refused_alike_are_pushed_away_from() {
             })
             .collect(),
     };
-    let mut samples: Vec<Sample> = (0..8).map(|branch| sample(0, 0, 0, "solo", branch)).collect();
+    let mut samples: Vec<Sample> = (0..10).map(|branch| sample(0, 0, 0, "solo", branch)).collect();
     for (sample, accepted) in samples.iter_mut().zip([false, false, false, true, true, true]) {
         sample.accepted = accepted;
     }
@@ -35,13 +35,20 @@ fn only_answers_that_were_all_refused_alike_are_pushed_away_from() {
         group([2, 3], [0.0, 0.0]),
         group([4, 5], [1.0, 1.0]),
         group([6, 7], [-0.1, -0.3]),
+        group([8, 9], [-0.1, -0.1]),
     ];
-    let mut table = vec![None; 8];
-    repel(&mut table, &groups, &samples, -0.5);
-    assert_eq!(table, [&[Some(-0.5); 2][..], &[None; 6]].concat());
-    let mut table = vec![None; 8];
-    repel(&mut table, &groups, &samples, 0.0);
-    assert_eq!(table, [None; 8]);
+    for (refused, losing, first, last) in [
+        (-0.5, 0.0, Some(-0.5), None),
+        (0.0, 0.0, None, None),
+        (0.0, -0.2, Some(-0.2), Some(-0.2)),
+        (-0.5, -0.2, Some(-0.5), Some(-0.2)),
+        (-0.1, -0.2, Some(-0.2), Some(-0.2)),
+    ] {
+        let mut table = vec![None; 10];
+        let config = AdvantageConfig { refused, losing, ..AdvantageConfig::default() };
+        repel(&mut table, &groups, &samples, &config);
+        assert_eq!(table, [&[first; 2][..], &[None; 6], &[last; 2]].concat(), "{refused} {losing}");
+    }
 }
 
 fn group(scores: &[f64]) -> Group {

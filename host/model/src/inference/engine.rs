@@ -174,10 +174,13 @@ impl<'p> Engine<'p> {
     pub fn advance(&mut self) -> Result<Vec<(usize, Vec<Completion>)>, PolicyError> {
         let mut touched = Vec::new();
         for base_group in &mut self.base_groups {
-            let Some(batch) = base_group.batch.as_mut().filter(|batch| !batch.is_idle()) else {
-                continue;
+            let Some(mut batch) = base_group.batch.take() else { continue };
+            let advanced = match batch.is_idle() {
+                true => Ok(Advanced::default()),
+                false => attempt(|| base_group.alone(|| batch.step())),
             };
-            let Advanced { finished, read } = attempt(|| batch.step())?;
+            base_group.batch = Some(batch);
+            let Advanced { finished, read } = advanced?;
             base_group.keep(read);
             for (place, answer) in finished {
                 if let Some(answers) = self.open.get_mut(&place.request) {

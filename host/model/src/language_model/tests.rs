@@ -1,9 +1,9 @@
 //! Policies as a whole: made, saved, loaded, refused.
 
 use super::*;
-use crate::model::has_instructions;
+use crate::model::{has_avx2, has_instructions};
 use crate::{Request, Sampling, read_tensors, write_tensors};
-use troupe_core::trajectory::Author;
+use troupe_core::trajectory::{Author, Completion};
 
 fn words() -> Vec<String> {
     ["up", "down", "left"].map(str::to_owned).to_vec()
@@ -163,4 +163,66 @@ fn weights_may_lie_in_several_files() {
     std::fs::remove_file(whole).unwrap();
     let loaded = Policy::load(folder.path(), Device::cpu()).unwrap();
     assert_eq!(policy.digest().unwrap(), loaded.digest().unwrap());
+}
+
+/// One whose products wait for its weights.
+fn wide_policy() -> Policy {
+    let config = PolicyConfig {
+        hidden_size: 1024,
+        intermediate_size: 2048,
+        heads: 8,
+        layers: 2,
+        ..PolicyConfig::default()
+    };
+    let words: Vec<String> = (0..40).map(|word| format!("w{word}")).collect();
+    Policy::random(&config, &words, Seed::new(3), Device::cpu()).unwrap()
+}
+
+#[test]
+fn a_settled_policy_answers_as_before_on_any_number_of_threads() {
+    let policy = wide_policy();
+    let sampling = Sampling { temperature: 1.0, ..Sampling::greedy(12) };
+    let ask = |policy: &Policy| {
+        let seeds = (0..3).map(Seed::new).collect();
+        policy
+            .generate(&[Request { prompt: [4, 5, 6].into(), seeds }], &sampling)
+            .unwrap()
+            .remove(0)
+    };
+    let before = ask(&policy);
+    let settled = |threads: usize, rounding: Rounding| {
+        let mut policy = policy.share().unwrap();
+        policy.set_threads(threads);
+        Policy::settle([&mut policy], rounding);
+        policy
+    };
+    // Random weights have all of their 32 bits.
+    assert!(!settled(2, Rounding::Exact).decoder().has_packs());
+    let alone = ask(&settled(1, Rounding::Nearest));
+    assert_eq!(ask(&settled(2, Rounding::Nearest)), alone);
+    for (settled, plain) in alone.iter().zip(&before) {
+        assert_eq!(settled.tokens, plain.tokens);
+        for (one, other) in settled.logprobs.iter().zip(&plain.logprobs) {
+            assert!((one - other).abs() < 1e-2, "{one} {other}");
+        }
+    }
+}
+
+#[test]
+fn settled_policies_over_one_base_have_one_copy_of_it() {
+    let base = wide_policy();
+    let adapt = |seed| base.adapt(&LoraConfig::default(), Seed::new(seed)).unwrap();
+    let mut policies = [adapt(1), adapt(2)];
+    let answer = |policy: &Policy| {
+        let request = Request { prompt: [4, 5].into(), seeds: vec![Seed::new(1)] };
+        policy.generate(&[request], &Sampling::greedy(6)).unwrap()
+    };
+    let before = [answer(&policies[0]), answer(&policies[1])];
+    Policy::settle(&mut policies, Rounding::Nearest);
+    let [one, other] = [&policies[0], &policies[1]].map(Policy::decoder);
+    assert!(one.has_packs_of(other) && (one.has_packs() || !has_avx2()));
+    let tokens = |answers: &[Vec<Completion>]| answers[0][0].tokens.clone();
+    for (policy, before) in policies.iter().zip(&before) {
+        assert_eq!(tokens(&answer(policy)), tokens(before));
+    }
 }

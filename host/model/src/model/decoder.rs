@@ -18,12 +18,15 @@ use super::device::Device;
 use super::feed_forward::{FeedForward, split};
 use super::linear::Linear;
 use super::norm::{HeadNorm, Norm};
-use super::packed::Packed;
+use super::packed::{Packed, Rounding, Use};
 use super::parameters::{Layout, Parameters};
 use super::residual::Residual;
 use super::rotary::Rotary;
 use super::shared_base::{AdapterRows, LayerRows};
 use crate::error::PolicyError;
+
+/// Weights below which a CPU's products of a few rows do not wait for them.
+const MANY_WEIGHTS: usize = 10_000_000;
 
 /// The model: its weights and how they are applied.
 #[derive(Debug)]
@@ -129,9 +132,39 @@ impl Decoder {
     /// Another handle that multiplies by copies of the weights which are packed for decoding,
     /// where there is something to gain. It does not see the weights change.
     pub fn packed(&self) -> Self {
+        self.packed_for(Use::Learning)
+    }
+
+    /// The same for answers that nobody learns from, on so many threads.
+    pub fn packed_to_answer(&self, threads: usize, rounding: Rounding) -> Self {
+        self.packed_for(Use::Answering { threads, rounding })
+    }
+
+    fn packed_for(&self, purpose: Use) -> Self {
         let mut decoder = self.share();
-        let packs = decoder.blocks.linears_mut().map(|linear| linear.pack()).collect();
+        let packs = decoder.blocks.linears_mut().map(|linear| linear.pack(purpose)).collect();
         decoder.with(packs)
+    }
+
+    /// Whether a product of a few rows waits for its weights, so that copies of them pay.
+    pub fn waits_for_weights(&self) -> bool {
+        self.device().is_gpu() || self.parameters.count() >= MANY_WEIGHTS
+    }
+
+    /// Whether there are such copies.
+    pub fn has_packs(&self) -> bool {
+        self.packs.iter().any(Option::is_some)
+    }
+
+    /// Whether they are another's.
+    #[cfg(test)]
+    pub fn has_packs_of(&self, other: &Self) -> bool {
+        let same = |(one, other): (&Option<Packed>, &Option<Packed>)| match (one, other) {
+            (Some(one), Some(other)) => one.is(other),
+            (None, None) => true,
+            _ => false,
+        };
+        self.packs.len() == other.packs.len() && self.packs.iter().zip(&other.packs).all(same)
     }
 
     /// Whether all of its linear maps have such a copy.

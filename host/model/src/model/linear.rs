@@ -2,7 +2,7 @@
 
 use tch::Tensor;
 
-use super::packed::Packed;
+use super::packed::{Packed, Use};
 use super::parameters::Layout;
 
 /// A linear map: `[outputs, inputs]` and, in some families, a bias `[outputs]`.
@@ -26,9 +26,8 @@ impl Linear {
     }
 
     /// A copy of the weights for products of few rows; nothing if plain ones serve as well.
-    pub(super) fn pack(&self) -> Option<Packed> {
-        // Where oneDNN cannot, plain ones do.
-        Packed::suits(&self.weight).then(|| Packed::of(&self.weight).ok()).flatten()
+    pub(super) fn pack(&self, purpose: Use) -> Option<Packed> {
+        Packed::of(&self.weight, purpose)
     }
 
     #[cfg(test)]
@@ -97,6 +96,6 @@ impl Linear {
     }
 
     fn packed_product(&self, states: &Tensor) -> Option<Tensor> {
-        self.packed.as_ref()?.product(states).ok()
+        self.packed.as_ref()?.product(states)
     }
 }

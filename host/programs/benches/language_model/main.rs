@@ -70,7 +70,7 @@ pub(crate) struct Arguments {
     /// Seconds after which a side has no figure.
     #[arg(long, default_value_t = 600)]
     patience: u64,
-    /// Which comparisons, by name (generate, decode, train, step,
+    /// Which comparisons, by name (generate, answer, decode, train, step,
     /// step_checkpointed, generate_batch); all, if none.
     #[arg(long, value_delimiter = ',')]
     sides: Vec<String>,
@@ -81,6 +81,9 @@ pub(crate) struct Arguments {
     #[arg(long, hide = true)]
     bench: bool,
 }
+
+/// Rows that people ask for, at most.
+const FEW: usize = 16;
 
 /// A line of the table.
 struct Comparison {
@@ -150,6 +153,8 @@ fn comparisons(arguments: &Arguments) -> Vec<Comparison> {
     let decoder = if arguments.gguf.is_some() { Rival::LlamaCpp } else { Rival::Transformers };
     let decode =
         |&rows: &usize| Comparison { decode: Some(rows), ..same("decode", decoder, "generate") };
+    // As `host policy ask`, `host play` and `host serve` answer.
+    let answer = |rows| Comparison { name: "answer", ..decode(rows) };
     let rows = arguments.step_rows;
     let step = || same("step", Rival::Trl, &format!("step {rows}"));
     // TRL checkpoints by default.
@@ -159,6 +164,7 @@ fn comparisons(arguments: &Arguments) -> Vec<Comparison> {
         ..step()
     };
     let mut all = vec![same("generate", Rival::Transformers, "generate")];
+    all.extend(arguments.rows.iter().filter(|rows| **rows <= FEW).map(answer));
     all.extend(arguments.rows.iter().map(decode));
     all.extend([same("train", Rival::Transformers, "train"), step(), checkpointed]);
     all.push(Comparison {
@@ -172,7 +178,7 @@ fn comparisons(arguments: &Arguments) -> Vec<Comparison> {
 impl Comparison {
     fn label(&self, arguments: &Arguments) -> String {
         match (self.name, self.decode) {
-            (_, Some(rows)) => format!("decode, {rows} at a time ({})", self.rival.name()),
+            (name, Some(rows)) => format!("{name}, {rows} at a time ({})", self.rival.name()),
             ("train", _) => "update (plain PyTorch)".to_owned(),
             ("step", _) => format!("step, {} answers (TRL)", arguments.step_rows),
             ("step_checkpointed", _) => "the same, checkpointed (TRL)".to_owned(),
@@ -184,6 +190,9 @@ impl Comparison {
     fn print(&self, folder: &Path, arguments: &Arguments) {
         let label = self.label(arguments);
         let mut ours = Side::ours(folder, arguments.patience());
+        if self.name == "answer" {
+            ours.ask("settle");
+        }
         let mut theirs = Side::rival(self.rival, folder, arguments.patience());
         let (mut our_rates, mut their_rates) = (Vec::new(), Vec::new());
         if work::chosen_device().is_gpu() {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tch::{Kind, Tensor};
 use troupe_core::config::{Choice, TrainConfig};
 use troupe_core::seed::Seed;
-use troupe_model::Policy;
+use troupe_model::{Policy, Rounding};
 use troupe_trainer::{CreditedSample, Trainer};
 
 use crate::side::resident;
@@ -55,6 +55,10 @@ impl Ours {
                 let answers = self.work.generate(&self.policy, rows, tokens);
                 let count: usize = answers.iter().flatten().map(|one| one.tokens.len()).sum();
                 json!({ "tokens": count })
+            }
+            "settle" => {
+                Policy::settle([&mut self.policy], Rounding::Nearest);
+                json!({})
             }
             "train" => {
                 let samples = self.work.samples.clone();

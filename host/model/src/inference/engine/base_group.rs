@@ -110,8 +110,7 @@ impl<'p> BaseGroup<'p> {
 
     fn ready_for_decoding(&self) -> Decoder {
         let decoder = self.policies[0].decoder();
-        let small = self.policies[0].parameter_count() < SMALL_WORK;
-        if small && !self.policies[0].device().is_gpu() {
+        if decoder.has_packs() || !decoder.waits_for_weights() {
             decoder.share()
         } else {
             decoder.packed()
@@ -196,11 +195,20 @@ impl<'p> BaseGroup<'p> {
             batches[index % count].enqueue([pending]);
         }
         let mut answers = Vec::new();
-        for progress in parallel::try_in_order(self.policies[0].threads(), batches, run)? {
+        let progress = match batches.len() {
+            1 => batches.into_iter().map(|batch| self.alone(|| run(batch))).collect(),
+            _ => parallel::try_in_order(self.policies[0].threads(), batches, run),
+        };
+        for progress in progress? {
             answers.extend(progress.finished);
             self.keep(progress.read);
         }
         Ok(answers)
+    }
+
+    /// Work on the only batch: where products can be split over threads, on one of these.
+    pub(super) fn alone<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        if self.policies[0].decoder().has_packs() { rayon::scope(|_| work()) } else { work() }
     }
 
     /// An even number, so that the common numbers of cores are kept busy.

@@ -1,4 +1,4 @@
-//! Weights in the order in which oneDNN multiplies by them; its C++ half is `packed.cpp`.
+//! Weights in the order in which oneDNN multiplies by them; its C++ half is `reordered.cpp`.
 //!
 //! oneDNN multiplies bfloat16 on CPUs. A plain matrix it reorders for every product, which for
 //! the few rows of a decoding step takes as long as the product itself: with packed weights one
@@ -9,13 +9,13 @@ use std::ffi::c_char;
 use tch::{Kind, TchError, Tensor};
 use torch_sys::C_tensor;
 
-use super::message::made;
+use super::super::message::made;
 
 /// Rows for which weights are packed. For others they serve as well.
 const ROWS: i64 = 16;
 
 #[expect(unsafe_code, reason = "declares the C++ half")]
-// SAFETY: declared as in packed.cpp; `C_tensor` is libtorch's `at::Tensor`.
+// SAFETY: declared as in reordered.cpp; `C_tensor` is libtorch's `at::Tensor`.
 unsafe extern "C" {
     fn troupe_pack(
         weight: *const C_tensor,
@@ -33,9 +33,9 @@ unsafe extern "C" {
 
 /// A matrix as oneDNN reads it.
 #[derive(Debug)]
-pub(super) struct Packed(Tensor);
+pub(in super::super) struct Reordered(Tensor);
 
-impl Packed {
+impl Reordered {
     /// A copy of `weight` `[outputs, inputs]`.
     pub(super) fn of(weight: &Tensor) -> Result<Self, TchError> {
         #[expect(unsafe_code, reason = "calls the C++ half")]
@@ -44,7 +44,7 @@ impl Packed {
         received(|message, capacity| unsafe {
             troupe_pack(weight.as_ptr(), ROWS, message, capacity)
         })
-        .map(Packed)
+        .map(Reordered)
     }
 
     /// Whether matrices like this one are packed at all.
@@ -54,7 +54,7 @@ impl Packed {
 
     /// Another handle on the same copy.
     pub(super) fn share(&self) -> Self {
-        Packed(self.0.shallow_clone())
+        Reordered(self.0.shallow_clone())
     }
 
     /// `[rows, inputs]` to `[rows, outputs]`.
@@ -99,8 +99,8 @@ mod tests {
     }
 
     /// The packed matrix; none, and oneDNN's word for it, where the processor cannot.
-    fn packed(weight: &Tensor) -> Option<Packed> {
-        match Packed::of(weight) {
+    fn packed(weight: &Tensor) -> Option<Reordered> {
+        match Reordered::of(weight) {
             Err(error) if !has_instructions() => {
                 assert!(error.to_string().contains("needs the cpu support"), "{error}");
                 None
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_an_error_and_no_abort() {
-        assert!(Packed::of(&Tensor::zeros([2, 3, 4], (Kind::Int64, tch::Device::Cpu))).is_err());
+        assert!(Reordered::of(&Tensor::zeros([2, 3, 4], (Kind::Int64, tch::Device::Cpu))).is_err());
         let Some(packed) = packed(&wave([96, 64], 0.37)) else { return };
         assert!(packed.product(&wave([3, 65], 0.1)).is_err());
     }

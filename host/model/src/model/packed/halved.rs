@@ -1,0 +1,197 @@
+//! Weights of 32 bits that are read as 16.
+//!
+//! To answer with few rows is to wait for weights: half the bytes take half the time, and two
+//! cores read them faster than one. States and sums stay in 32 bits. What a checkpoint kept in
+//! bfloat16 is read as it is; other weights lose what 16 bits do not hold.
+
+mod kernel;
+
+#[cfg(test)]
+pub(crate) use kernel::is_possible as has_avx2;
+
+use std::sync::Arc;
+
+use super::Rounding;
+use tch::{Device, Kind, TchError, Tensor};
+
+/// Rows from which libtorch's own product is the faster one: it no longer waits for memory.
+const ROWS: usize = 8;
+/// Weights for which a second thread is not worth being asked.
+const PIECE: usize = 1 << 16;
+
+/// A copy of a matrix `[outputs, inputs]`.
+#[derive(Debug)]
+pub(in super::super) struct Halved {
+    stored: Stored,
+    inputs: usize,
+    /// Threads that a product is split over.
+    threads: usize,
+}
+
+/// The numbers, row by row, as their bits.
+#[derive(Debug)]
+enum Stored {
+    /// Bfloat16: seven bits after the point, and the range of 32 bits.
+    Brain(Vec<u16>),
+    /// IEEE's halves: ten bits after the point.
+    Half(Vec<u16>),
+}
+
+impl Halved {
+    /// A copy of `weight` `[outputs, inputs]`; none if the processor cannot multiply by it, or
+    /// 16 bits do not hold it.
+    pub(in super::super) fn of(
+        weight: &Tensor,
+        threads: usize,
+        rounding: Rounding,
+    ) -> Result<Option<Arc<Self>>, TchError> {
+        let suits = weight.dim() == 2
+            && weight.device() == Device::Cpu
+            && matches!(weight.kind(), Kind::Float | Kind::BFloat16);
+        if !suits || !kernel::is_possible() {
+            return Ok(None);
+        }
+        let inputs = weight.size()[1] as usize;
+        let stored = Stored::of(weight, rounding)?;
+        Ok(stored.map(|stored| Arc::new(Halved { stored, inputs, threads })))
+    }
+
+    /// `[rows, inputs]` to `[rows, outputs]`; none for more rows than this is for.
+    pub(in super::super) fn product(&self, states: &Tensor) -> Result<Option<Tensor>, TchError> {
+        let &[rows, inputs] = states.size().as_slice() else { return Ok(None) };
+        if rows as usize > ROWS || inputs as usize != self.inputs {
+            return Ok(None);
+        }
+        let flat = states.f_to_kind(Kind::Float)?.f_contiguous()?;
+        let mut numbers = vec![0.0_f32; flat.numel()];
+        flat.f_copy_data(&mut numbers, flat.numel())?;
+        let outputs = self.weights().len() / self.inputs;
+        let mut sums = vec![0.0; outputs * rows as usize];
+        // Who is none of the workers is one of several batches, which are a thread each.
+        let threads = rayon::current_thread_index().map_or(1, |_| self.threads);
+        self.fill(0, &numbers, &mut sums, threads);
+        let by_output = Tensor::f_from_slice(&sums)?.f_view([outputs as i64, rows])?;
+        by_output.f_tr()?.f_contiguous()?.f_to_kind(states.kind()).map(Some)
+    }
+
+    /// The sums of the outputs from `first` on: `[outputs, rows]`.
+    fn fill(&self, first: usize, states: &[f32], sums: &mut [f32], threads: usize) {
+        let rows = states.len() / self.inputs;
+        let outputs = sums.len() / rows;
+        if threads > 1 && outputs * self.inputs >= 2 * PIECE {
+            // Who multiplies what changes no sum.
+            let near = outputs * (threads / 2) / threads;
+            let (left, right) = sums.split_at_mut(near * rows);
+            rayon::join(
+                || self.fill(first, states, left, threads / 2),
+                || self.fill(first + near, states, right, threads - threads / 2),
+            );
+            return;
+        }
+        let weights = &self.weights()[first * self.inputs..][..outputs * self.inputs];
+        match self.stored {
+            Stored::Brain(_) => kernel::multiply::<true>(weights, self.inputs, states, sums),
+            Stored::Half(_) => kernel::multiply::<false>(weights, self.inputs, states, sums),
+        }
+    }
+
+    fn weights(&self) -> &[u16] {
+        let (Stored::Brain(weights) | Stored::Half(weights)) = &self.stored;
+        weights
+    }
+}
+
+impl Stored {
+    /// As they are, or else rounded as little as possible.
+    fn of(weight: &Tensor, rounding: Rounding) -> Result<Option<Self>, TchError> {
+        let brain = weight.f_to_kind(Kind::BFloat16)?;
+        if brain.f_to_kind(weight.kind())?.f_equal(weight)? {
+            return Ok(Some(Stored::Brain(bits(&brain)?)));
+        }
+        if rounding == Rounding::Exact {
+            return Ok(None);
+        }
+        let half = weight.f_to_kind(Kind::Half)?;
+        let holds_all = bool::try_from(half.f_isfinite()?.f_all()?)?;
+        holds_all.then(|| bits(&half).map(Stored::Half)).transpose()
+    }
+}
+
+/// Of a matrix of 16 bits, row by row.
+fn bits(matrix: &Tensor) -> Result<Vec<u16>, TchError> {
+    let signed = matrix.f_contiguous()?.f_view_dtype(Kind::Int16)?;
+    let mut bits = vec![0_i16; signed.numel()];
+    signed.f_copy_data(&mut bits, signed.numel())?;
+    Ok(bits.into_iter().map(i16::cast_unsigned).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wave(shape: [i64; 2], step: f64) -> Tensor {
+        let count = shape[0] * shape[1];
+        (Tensor::arange(count, tch::kind::FLOAT_CPU) * step).sin().view(shape)
+    }
+
+    /// On all of its threads.
+    fn product(halved: &Halved, states: &Tensor) -> Tensor {
+        let states = states.shallow_clone();
+        rayon::scope(move |_| halved.product(&states).unwrap().unwrap())
+    }
+
+    #[test]
+    fn weights_of_16_bits_lose_nothing_and_others_as_much_as_10_bits_do() {
+        if !kernel::is_possible() {
+            return;
+        }
+        let exact = wave([500, 321], 0.37).to_kind(Kind::BFloat16).to_kind(Kind::Float);
+        for (weight, bound) in [(exact, 1e-6), (wave([500, 321], 0.37), 2.5e-4)] {
+            for (rows, threads) in [(1, 1), (1, 3), (2, 2), (3, 1), (5, 2), (8, 2)] {
+                let halved = Halved::of(&weight, threads, Rounding::Nearest).unwrap().unwrap();
+                let states = wave([rows, 321], 0.11);
+                let found = product(&halved, &states);
+                let apart = (found - states.matmul(&weight.tr())).abs().max();
+                let most = states.abs().matmul(&weight.abs().tr()).max();
+                let apart = (apart / most).double_value(&[]);
+                assert!(apart < bound, "{rows} rows: {apart}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_row_is_the_same_to_the_bit_whoever_shares_its_product_and_however_many_threads_there_are()
+    {
+        let Some(halved) = Halved::of(&wave([700, 400], 0.37), 1, Rounding::Nearest).unwrap()
+        else {
+            return;
+        };
+        let states = wave([8, 400], 0.11);
+        let together = halved.product(&states).unwrap().unwrap();
+        for threads in [1, 2, 5] {
+            let halved =
+                Halved::of(&wave([700, 400], 0.37), threads, Rounding::Nearest).unwrap().unwrap();
+            for row in 0..8 {
+                let one = states.narrow(0, row, 1);
+                let alone = product(&halved, &one);
+                assert_eq!(alone, together.narrow(0, row, 1), "{threads} threads, row {row}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_it_is_not_for_is_left_to_libtorch() {
+        let Some(halved) = Halved::of(&wave([16, 40], 0.37), 1, Rounding::Nearest).unwrap() else {
+            return;
+        };
+        assert!(halved.product(&wave([ROWS as i64 + 1, 40], 0.1)).unwrap().is_none());
+        assert!(halved.product(&wave([1, 41], 0.1)).unwrap().is_none());
+        let vast = wave([16, 40], 0.37) * 1e5;
+        assert!(Halved::of(&vast, 1, Rounding::Nearest).unwrap().is_none());
+        assert!(Halved::of(&vast.to_kind(Kind::BFloat16), 1, Rounding::Nearest).unwrap().is_some());
+        let of = |weight: &Tensor| Halved::of(weight, 1, Rounding::Exact).unwrap();
+        assert!(of(&wave([16, 40], 0.37)).is_none());
+        assert!(of(&wave([16, 40], 0.37).to_kind(Kind::BFloat16).to_kind(Kind::Float)).is_some());
+        assert!(Halved::of(&vast.to_kind(Kind::Int64), 1, Rounding::Nearest).unwrap().is_none());
+    }
+}
