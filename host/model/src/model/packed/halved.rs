@@ -16,6 +16,10 @@ use tch::{Device, Kind, TchError, Tensor};
 
 /// Rows from which libtorch's own product is the faster one: it no longer waits for memory.
 const ROWS: usize = 8;
+/// Weights that are rounded at a time.
+const PART: i64 = 1 << 18;
+/// The exponent of IEEE's halves that have none.
+const INFINITE: i16 = 0x7c00;
 /// Weights for which a second thread is not worth being asked.
 const PIECE: usize = 1 << 16;
 
@@ -104,25 +108,41 @@ impl Halved {
 impl Stored {
     /// As they are, or else rounded as little as possible.
     fn of(weight: &Tensor, rounding: Rounding) -> Result<Option<Self>, TchError> {
-        let brain = weight.f_to_kind(Kind::BFloat16)?;
-        if brain.f_to_kind(weight.kind())?.f_equal(weight)? {
-            return Ok(Some(Stored::Brain(bits(&brain)?)));
+        let kept =
+            |part: &Tensor| part.f_to_kind(Kind::BFloat16)?.f_to_kind(part.kind())?.f_equal(part);
+        if let Some(bits) = bits(weight, Kind::BFloat16, |part, _| kept(part))? {
+            return Ok(Some(Stored::Brain(bits)));
         }
         if rounding == Rounding::Exact {
             return Ok(None);
         }
-        let half = weight.f_to_kind(Kind::Half)?;
-        let holds_all = bool::try_from(half.f_isfinite()?.f_all()?)?;
-        holds_all.then(|| bits(&half).map(Stored::Half)).transpose()
+        let is_finite = |bits: &i16| bits & INFINITE != INFINITE;
+        let bits = bits(weight, Kind::Half, |_, bits| Ok(bits.iter().all(is_finite)))?;
+        Ok(bits.map(Stored::Half))
     }
 }
 
-/// Of a matrix of 16 bits, row by row.
-fn bits(matrix: &Tensor) -> Result<Vec<u16>, TchError> {
-    let signed = matrix.f_contiguous()?.f_view_dtype(Kind::Int16)?;
-    let mut bits = vec![0_i16; signed.numel()];
-    signed.f_copy_data(&mut bits, signed.numel())?;
-    Ok(bits.into_iter().map(i16::cast_unsigned).collect())
+/// A matrix as numbers of 16 bits, row by row; none if a part of it is not `kept`. Part by part,
+/// so that there is never a second copy of it.
+fn bits(
+    matrix: &Tensor,
+    kind: Kind,
+    kept: impl Fn(&Tensor, &[i16]) -> Result<bool, TchError>,
+) -> Result<Option<Vec<u16>>, TchError> {
+    let (outputs, inputs) = matrix.size2()?;
+    let mut bits = Vec::with_capacity(matrix.numel());
+    let rows = (PART / inputs.max(1)).max(1);
+    for first in (0..outputs).step_by(rows as usize) {
+        let part = matrix.f_narrow(0, first, rows.min(outputs - first))?;
+        let halves = part.f_to_kind(kind)?.f_contiguous()?.f_view_dtype(Kind::Int16)?;
+        let mut signed = vec![0_i16; halves.numel()];
+        halves.f_copy_data(&mut signed, halves.numel())?;
+        if !kept(&part, &signed)? {
+            return Ok(None);
+        }
+        bits.extend(signed.into_iter().map(i16::cast_unsigned));
+    }
+    Ok(Some(bits))
 }
 
 #[cfg(test)]
