@@ -10,7 +10,7 @@ use anyhow::Context;
 use super::policy::{dtype_of, rounding};
 use super::report;
 use super::team_desk::TeamDesk;
-use troupe_cli::args::{ConfigArgs, ServeArgs};
+use troupe_cli::args::{ConfigArgs, DtypeName, ServeArgs};
 use troupe_core::config::LoraConfig;
 use troupe_core::error::ExitCode;
 use troupe_core::seed::Seed;
@@ -83,12 +83,10 @@ fn load(args: &ServeArgs, folder: &Path, device: Device) -> anyhow::Result<Vec<(
     let name = name.unwrap_or_else(|| "policy".to_owned());
     let dtype = args.models.dtype.map(|name| dtype_of(name, device));
     let mut base = Policy::load_in(folder, dtype, device).context("the policy cannot be served")?;
-    // Who sends adapters trains them, and compares what is drawn with the weights as they are.
-    let rounding = match args.models.adapters_within {
-        Some(_) => Rounding::Exact,
-        None => rounding(args.models.dtype),
-    };
-    Policy::settle([&mut base], rounding);
+    Policy::settle(
+        [&mut base],
+        rounding_of(args.models.dtype, args.models.adapters_within.is_some()),
+    );
     let mut policies = vec![(name, base)];
     let mut known: BTreeSet<String> = policies.iter().map(|(name, _)| name.clone()).collect();
     for (name, folder) in &args.models.adapter {
@@ -100,4 +98,24 @@ fn load(args: &ServeArgs, folder: &Path, device: Device) -> anyhow::Result<Vec<(
         policies.push((name.clone(), adapted.with_context(|| format!("the adapter `{name}`"))?));
     }
     Ok(policies)
+}
+
+/// Clients who `bring` adapters train them, and compare what is drawn with the weights as they are.
+fn rounding_of(dtype: Option<DtypeName>, bring: bool) -> Rounding {
+    if bring { Rounding::Exact } else { rounding(dtype) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_are_rounded_unless_32_bits_are_asked_for_or_clients_bring_adapters() {
+        let dtypes = [None, Some(DtypeName::Auto), Some(DtypeName::Bfloat16)];
+        for dtype in dtypes {
+            assert_eq!(rounding_of(dtype, false), Rounding::Nearest);
+            assert_eq!(rounding_of(dtype, true), Rounding::Exact);
+        }
+        assert_eq!(rounding_of(Some(DtypeName::Float32), false), Rounding::Exact);
+    }
 }

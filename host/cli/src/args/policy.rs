@@ -209,7 +209,8 @@ pub struct PolicyAskArgs {
     /// An adapter over the policy, in the layout of `peft`.
     #[arg(long, value_name = "FOLDER")]
     pub adapter: Option<PathBuf>,
-    /// Type of the weights; by default the checkpoint's.
+    /// Type of the weights; by default the checkpoint's. Where float32 is asked for, none is
+    /// rounded to answer faster.
     #[arg(long, value_enum)]
     pub dtype: Option<DtypeName>,
     /// The system message.

@@ -145,7 +145,8 @@ pub struct ModelArgs {
     /// POST /v1/load_lora_adapter and /v1/unload_lora_adapter.
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["grader", "environment", "run"])]
     pub adapters_within: Option<PathBuf>,
-    /// Type of the weights; by default the checkpoint's.
+    /// Type of the weights; by default the checkpoint's. Where float32 is asked for, none is
+    /// rounded to answer faster.
     #[arg(long, value_enum, conflicts_with_all = ["grader", "environment", "run"])]
     pub dtype: Option<DtypeName>,
     /// The device.

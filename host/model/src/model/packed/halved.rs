@@ -1,4 +1,4 @@
-//! Weights of 32 bits that are read as 16.
+//! Weights that are read as 16 bits each.
 //!
 //! To answer with few rows is to wait for weights: half the bytes take half the time, and two
 //! cores read them faster than one. States and sums stay in 32 bits. What a checkpoint kept in
@@ -26,7 +26,7 @@ const PIECE: usize = 1 << 16;
 /// A copy of a matrix `[outputs, inputs]`.
 #[derive(Debug)]
 pub(in super::super) struct Halved {
-    stored: Stored,
+    stored: Halves,
     inputs: usize,
     /// Threads that a product is split over.
     threads: usize,
@@ -34,7 +34,7 @@ pub(in super::super) struct Halved {
 
 /// The numbers, row by row, as their bits.
 #[derive(Debug)]
-enum Stored {
+enum Halves {
     /// Bfloat16: seven bits after the point, and the range of 32 bits.
     Brain(Vec<u16>),
     /// IEEE's halves: ten bits after the point.
@@ -51,19 +51,20 @@ impl Halved {
     ) -> Result<Option<Arc<Self>>, TchError> {
         let suits = weight.dim() == 2
             && weight.device() == Device::Cpu
+            && weight.numel() > 0
             && matches!(weight.kind(), Kind::Float | Kind::BFloat16);
         if !suits || !kernel::is_possible() {
             return Ok(None);
         }
         let inputs = weight.size()[1] as usize;
-        let stored = Stored::of(weight, rounding)?;
+        let stored = Halves::of(weight, rounding)?;
         Ok(stored.map(|stored| Arc::new(Halved { stored, inputs, threads })))
     }
 
     /// `[rows, inputs]` to `[rows, outputs]`; none for more rows than this is for.
     pub(in super::super) fn product(&self, states: &Tensor) -> Result<Option<Tensor>, TchError> {
         let &[rows, inputs] = states.size().as_slice() else { return Ok(None) };
-        if rows as usize > ROWS || inputs as usize != self.inputs {
+        if !(1..=ROWS).contains(&(rows as usize)) || inputs as usize != self.inputs {
             return Ok(None);
         }
         let flat = states.f_to_kind(Kind::Float)?.f_contiguous()?;
@@ -94,31 +95,31 @@ impl Halved {
         }
         let weights = &self.weights()[first * self.inputs..][..outputs * self.inputs];
         match self.stored {
-            Stored::Brain(_) => kernel::multiply::<true>(weights, self.inputs, states, sums),
-            Stored::Half(_) => kernel::multiply::<false>(weights, self.inputs, states, sums),
+            Halves::Brain(_) => kernel::multiply::<true>(weights, self.inputs, states, sums),
+            Halves::Half(_) => kernel::multiply::<false>(weights, self.inputs, states, sums),
         }
     }
 
     fn weights(&self) -> &[u16] {
-        let (Stored::Brain(weights) | Stored::Half(weights)) = &self.stored;
+        let (Halves::Brain(weights) | Halves::Half(weights)) = &self.stored;
         weights
     }
 }
 
-impl Stored {
+impl Halves {
     /// As they are, or else rounded as little as possible.
     fn of(weight: &Tensor, rounding: Rounding) -> Result<Option<Self>, TchError> {
         let kept =
             |part: &Tensor| part.f_to_kind(Kind::BFloat16)?.f_to_kind(part.kind())?.f_equal(part);
         if let Some(bits) = bits(weight, Kind::BFloat16, |part, _| kept(part))? {
-            return Ok(Some(Stored::Brain(bits)));
+            return Ok(Some(Halves::Brain(bits)));
         }
         if rounding == Rounding::Exact {
             return Ok(None);
         }
         let is_finite = |bits: &i16| bits & INFINITE != INFINITE;
         let bits = bits(weight, Kind::Half, |_, bits| Ok(bits.iter().all(is_finite)))?;
-        Ok(bits.map(Stored::Half))
+        Ok(bits.map(Halves::Half))
     }
 }
 
@@ -206,6 +207,7 @@ mod tests {
         };
         assert!(halved.product(&wave([ROWS as i64 + 1, 40], 0.1)).unwrap().is_none());
         assert!(halved.product(&wave([1, 41], 0.1)).unwrap().is_none());
+        assert!(halved.product(&Tensor::zeros([0, 40], tch::kind::FLOAT_CPU)).unwrap().is_none());
         let vast = wave([16, 40], 0.37) * 1e5;
         assert!(Halved::of(&vast, 1, Rounding::Nearest).unwrap().is_none());
         assert!(Halved::of(&vast.to_kind(Kind::BFloat16), 1, Rounding::Nearest).unwrap().is_some());
