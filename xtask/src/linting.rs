@@ -1,10 +1,11 @@
-//! A compiler that lints a crate before it compiles it, and tests without optimizing them.
+//! A compiler that lints each crate once, and tests without optimizing them.
 //!
 //! `cargo clippy` checks all that a crate depends on first, though a build has done so already; of
 //! hundreds of crates that is a good part of what all checks take. And of each of our own crates a
 //! second one is compiled, with its tests in it, which takes minutes to optimize and seconds to
 //! run. So this program puts itself in the place of the compiler of our own crates
-//! (`build.rustc-workspace-wrapper`).
+//! (`build.rustc-workspace-wrapper`): what is a test is compiled by the linter itself, which reads
+//! it only once, but does not optimize. A library is a part of its tests, and linted there.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -46,20 +47,29 @@ pub fn compile(call: &[OsString]) -> ExitCode {
 }
 
 fn linted_and_compiled(call: &[OsString]) -> Result<()> {
-    look_at(call)?;
+    if call.iter().any(|argument| argument == "--test") {
+        let mut linter = Command::new(LINTER);
+        linter.args(call).args(["--deny", "warnings"]);
+        // Of options that contradict each other the last one counts.
+        return process::run(linter.args(["-C", "opt-level=0"]));
+    }
     let mut compiler = Command::new(&call[0]);
     compiler.args(&call[1..]);
-    // Of options that contradict each other the last one counts.
-    if call.iter().any(|argument| argument == "--test") {
-        compiler.args(["-C", "opt-level=0"]);
+    if compiles(call) {
+        compiler.args(["--deny", "warnings"]);
+        if !is_library(call) {
+            look_at(call)?;
+        }
     }
     process::run(&mut compiler)
 }
 
+fn is_library(call: &[OsString]) -> bool {
+    let kind = call.windows(2).find(|pair| pair[0] == "--crate-type");
+    kind.is_some_and(|pair| pair[1] != "bin")
+}
+
 fn look_at(call: &[OsString]) -> Result<()> {
-    if !compiles(call) {
-        return Ok(());
-    }
     let folder = tempfile::tempdir()?;
     let mut linter = Command::new(LINTER);
     linter.args(looking(call)).arg("--out-dir").arg(folder.path());
@@ -120,27 +130,30 @@ mod tests {
              --test -C metadata=m -L dependency=d",
         );
         assert_eq!(looking(&compiling), looked_at);
-        assert!(compiles(&compiling));
+        assert!(compiles(&compiling) && is_library(&compiling));
+        assert!(!is_library(&call("rustc --crate-name a --crate-type bin a.rs")));
         assert!(!compiles(&call("rustc -vV")));
     }
 
     #[test]
-    fn a_crate_with_a_lint_is_not_compiled() {
+    fn a_program_or_a_test_with_a_lint_is_not_compiled() {
         if !process::succeeds(Command::new(LINTER).arg("--version")) {
             eprintln!("clippy is not installed: nothing is linted");
             return;
         }
         let folder = tempfile::tempdir().unwrap();
-        let compiled = |text: &str| {
-            let source = folder.path().join("a.rs");
-            fs::write(&source, text).unwrap();
-            let options = "--crate-name=a --crate-type=lib --emit=link --out-dir";
-            let (source, out) = (source.display(), folder.path().display());
-            linted_and_compiled(&call(&format!("rustc {source} {options} {out}"))).is_ok()
-        };
-        assert!(!compiled("pub fn one() -> i32 { return 1; }"));
-        assert!(!folder.path().join("liba.rlib").exists());
-        assert!(compiled("pub fn one() -> i32 { 1 }"));
-        assert!(folder.path().join("liba.rlib").exists());
+        for kind in ["--test", "--crate-type bin"] {
+            let compiled = |text: &str| {
+                let source = folder.path().join("a.rs");
+                fs::write(&source, text).unwrap();
+                let (source, out) = (source.display(), folder.path().display());
+                let options = format!("--crate-name=a {kind} --emit=link --out-dir {out}");
+                linted_and_compiled(&call(&format!("rustc {source} {options}"))).is_ok()
+            };
+            assert!(!compiled("fn main() { let _ = one(); } fn one() -> i32 { return 1; }"));
+            assert!(!folder.path().join("a").exists(), "{kind}");
+            assert!(compiled("fn main() { let _ = one(); } fn one() -> i32 { 1 }"));
+            fs::remove_file(folder.path().join("a")).expect(kind);
+        }
     }
 }

@@ -23,8 +23,8 @@ impl NotAModule {
 /// # Errors
 /// If the module does not fit its world.
 pub fn component_of(module: &[u8]) -> Result<Vec<u8>, NotAModule> {
-    let mut encoder = ComponentEncoder::default();
-    let component = encoder.validate(true).module(module).and_then(ComponentEncoder::encode);
+    let encoder = ComponentEncoder::default();
+    let component = encoder.validate(true).module(module).and_then(|mut encoder| encoder.encode());
     component.map_err(|error| NotAModule::because(&error))
 }
 
@@ -40,7 +40,7 @@ pub fn component_of_world(module: &[u8], wit: &Path, world: &str) -> Result<Vec<
     let world = resolve.select_world(&[package], Some(world));
     world
         .and_then(|world| {
-            embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8, false)
+            embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8)
         })
         .map_err(|error| NotAModule::because(&error))?;
     component_of(&module)
