@@ -14,8 +14,8 @@ use std::sync::Arc;
 use super::Rounding;
 use tch::{Device, Kind, TchError, Tensor};
 
-/// Rows from which libtorch's own product is the faster one: it no longer waits for memory, and
-/// arranges states for the cache.
+/// Rows that this is for. Products of hundreds are libtorch's, which arranges states for the cache;
+/// where it overtakes was not measured.
 const ROWS: usize = 64;
 /// Weights that are rounded at a time.
 const PART: i64 = 1 << 18;
