@@ -60,14 +60,14 @@ fn find(component: &[u8]) -> Result<Option<Places>> {
                 for memory in memories.into_iter_with_offsets() {
                     let (at, memory) = memory?;
                     // Behind a byte of flags.
-                    pages = Some((at as usize + 1, u32::try_from(memory.initial)?));
+                    pages = Some((at + 1, u32::try_from(memory.initial)?));
                 }
             }
             Payload::GlobalSection(section) => {
                 for global in section {
                     let mut operators = global?.init_expr.get_operators_reader();
                     // Behind the byte of the instruction.
-                    let at = operators.original_position() as usize + 1;
+                    let at = operators.original_position() + 1;
                     let constant = matches!(operators.read()?, Operator::I32Const { .. });
                     globals.push(constant.then_some(at));
                 }
@@ -81,8 +81,7 @@ fn find(component: &[u8]) -> Result<Option<Places>> {
                 }
             }
             Payload::DataSection(section) => {
-                let range = section.range();
-                let data = range.start as usize..range.end as usize;
+                let data = section.range();
                 let larger = best.as_ref().is_none_or(|best| best.data.len() < data.len());
                 if let (Some(pages), Some(pointer), true) = (pages, pointer, larger) {
                     best = Some(Places { pages, pointer, data });
@@ -98,7 +97,7 @@ fn find(component: &[u8]) -> Result<Option<Places>> {
 fn overwrite(component: &mut [u8], at: usize, mut number: u32) -> Result<()> {
     let mut reader = BinaryReader::new(&component[at..], 0);
     reader.read_var_u64()?;
-    let length = reader.original_position() as usize;
+    let length = reader.original_position();
     // The last bit may be a sign.
     ensure!(number >> (7 * length - 1) == 0, "{number} takes more than {length} bytes");
     for (place, byte) in component[at..at + length].iter_mut().enumerate() {
