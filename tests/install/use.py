@@ -34,7 +34,9 @@ assert episodes and all(episode["events"] for episode in episodes)
 table = run.table(columns=["step", "role", "team", "local"])
 assert sorted(set(table["step"])) == [1, 2] and set(table["role"]) == {"planner", "executor"}
 
-# Ctrl-C: the step is finished, everything is saved, and the run can be gone on with.
+# Ctrl-C: the step is finished, everything is saved, and the run can be gone on with. A shell has
+# what it starts in the background ignore it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 training = troupe.train(QUICKSTART, run={"name": "long"}, train={"steps": 1000}, settings=SMALL)
 try:
     for metrics in training:

@@ -9,14 +9,15 @@ use serde_json::{Value, json};
 use crate::support::client::Server;
 use crate::support::{plugins, run};
 
-/// A solver and a verifier of sums that have learned half of it.
+/// A solver and a verifier of sums that have learned to say what can be read.
 fn trained(folder: &Path) -> String {
     let files = plugins(&["math", "solver-verifier"]);
     let dir = format!("run.dir=\"{}\"", folder.display());
     let mut arguments = vec!["train", "--plugins", &files, "--set", &dir];
     for set in [
         "run.name=sums",
-        "imitation.success=0.1",
+        "imitation.success=0",
+        "imitation.accepted=0.9",
         "environment.digits=1",
         "rollout.temperature=3",
         "train.steps=1",

@@ -267,14 +267,15 @@ impl Search {
             return Ok(outcome);
         }
         self.shown = match &self.spoken {
-            Some(documents) => library::best_of(documents, &query, self.documents),
+            Some(documents) => spoken::search(documents, &query, self.documents),
             None => library::search(&query, self.documents)?,
         };
         self.queries.push(query);
         self.refused.clear();
         let before = self.progress();
-        for (index, (title, _)) in self.question.hops.iter().enumerate() {
-            self.found[index] |= self.shown.iter().any(|one| one.title == *title);
+        for (index, (title, query)) in self.question.hops.iter().enumerate() {
+            let tells = |one: &Found| self.spoken.is_none() || spoken::tells(one, query);
+            self.found[index] |= self.shown.iter().any(|one| one.title == *title && tells(one));
         }
         Ok(Outcome::accepted().team("documents", self.progress() - before))
     }

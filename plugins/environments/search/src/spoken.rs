@@ -5,7 +5,7 @@ use plugin_sdk::environment::{Problem, Split, Task};
 use plugin_sdk::{Random, Settings};
 
 use crate::ANSWER;
-use crate::library::Found;
+use crate::library::{self, Found};
 use crate::question::{ATTEMPTS, Path, Question};
 use crate::world::{Document, Person, Relation, River, Thing, Town, Workshop, World};
 
@@ -71,12 +71,13 @@ fn question(world: &World, path: &Path) -> Question {
     }
 }
 
-/// A document about each thing: a word for each fact.
+/// A document about each thing: two words for each fact.
 fn documents(world: &World) -> Vec<Document> {
     let document = |thing| {
         let fact = |relation: &Relation| {
             let value = world.follow(thing, *relation)?;
-            Some(said(*relation, world.words(value)))
+            // The value is a word of its own, which a query or an answer repeats.
+            Some(format!("{} {}", relation.keyword(), world.words(value)))
         };
         let facts: Vec<String> = Relation::ALL.iter().filter_map(fact).collect();
         Document { title: world.name(thing).to_owned(), text: facts.join(" ") }
@@ -84,8 +85,24 @@ fn documents(world: &World) -> Vec<Document> {
     world.things().into_iter().map(document).collect()
 }
 
-fn said(relation: Relation, value: &str) -> String {
-    format!("{}={value}", relation.keyword())
+/// The documents that fit the query best, and of each what is asked for there.
+pub fn search(documents: &[Document], query: &str, limit: u32) -> Vec<Found> {
+    let query = query.to_lowercase();
+    let is_asked = |fact: &&[&str]| query.split_whitespace().any(|word| word == fact[0]);
+    let told = |one: Found| {
+        let words: Vec<&str> = one.text.split(' ').collect();
+        let asked: Vec<&[&str]> = words.chunks(2).filter(is_asked).collect();
+        match asked.is_empty() {
+            true => Found::new(&one.title, NOTHING),
+            false => Found::new(&one.title, &asked.concat().join(" ")),
+        }
+    };
+    library::best_of(documents, &query, limit).into_iter().map(told).collect()
+}
+
+/// Whether that is what an expert's query, a name and what is asked of it, is after.
+pub fn tells(found: &Found, query: &str) -> bool {
+    query.split(' ').next_back().is_some_and(|asked| found.text.split(' ').any(|it| it == asked))
 }
 
 /// What is asked, what the last query found, and how many are left.
@@ -110,27 +127,14 @@ pub fn no_records() -> Problem {
 
 /// Every word of an observation, a query or an answer.
 pub fn vocabulary() -> Vec<String> {
-    let values = |relation: Relation| -> &[&str] {
-        match relation {
-            Relation::Birthplace | Relation::Seat => &TOWNS,
-            Relation::Teacher | Relation::Mayor | Relation::Founder => &PEOPLE,
-            Relation::Employer => &WORKSHOPS,
-            Relation::Profession => &PROFESSIONS,
-            Relation::RiverThrough => &RIVERS,
-            Relation::Mouth => &SEAS,
-            Relation::Source => &MOUNTAINS,
-            Relation::Product => &PRODUCTS,
-        }
-    };
     let keywords = Relation::ALL.iter().map(|relation| relation.keyword().to_owned());
-    let facts = Relation::ALL.iter().flat_map(|relation| {
-        values(*relation).iter().flat_map(|value| [said(*relation, value), (*value).to_owned()])
-    });
-    let names = [&PEOPLE[..], &TOWNS, &RIVERS, &WORKSHOPS].concat();
-    let others = [ASKED, FOUND, LEFT, NOTHING, ANSWER].into_iter().chain(names);
+    let names = [&PEOPLE[..], &TOWNS, &RIVERS, &WORKSHOPS];
+    let facts = [&PROFESSIONS[..], &PRODUCTS, &SEAS, &MOUNTAINS];
+    let others = [ASKED, FOUND, LEFT, NOTHING, ANSWER];
+    let said = names.into_iter().chain(facts).flatten().chain(&others);
     let numbers = (0..=QUERIES).map(|number| number.to_string());
     let mut words: Vec<String> =
-        keywords.chain(facts).chain(others.map(str::to_owned)).chain(numbers).collect();
+        keywords.chain(said.map(|word| (*word).to_owned())).chain(numbers).collect();
     words.sort();
     words.dedup();
     words
@@ -177,6 +181,8 @@ fn little(random: &mut Random) -> World {
 mod tests {
     use std::collections::BTreeSet;
 
+    use plugin_sdk::environment::{Environment, Seat, Status};
+
     use super::*;
     use crate::Search;
 
@@ -194,6 +200,48 @@ mod tests {
             }
             assert!(!question.text.split(' ').any(|word| word == question.answers[0]));
         }
+    }
+
+    /// What is learned is to find and to repeat, not which word goes with which.
+    #[test]
+    fn every_word_that_an_expert_says_was_read() {
+        let seat = Seat::new("player");
+        for seed in 0..100 {
+            let task = Task::of::<Search>(Split::Train, seed);
+            let mut game = Search::start(&task).expect("a task");
+            let mut read = String::new();
+            loop {
+                read += &game.observe(&seat);
+                let said = game.demonstrate(&seat).expect("an expert");
+                let repeats = said.text.split(' ').filter(|word| *word != ANSWER);
+                for word in repeats {
+                    assert!(read.split(' ').any(|one| one == word), "{word} of {read}");
+                }
+                if game.act(&seat, &said).expect("an outcome").status != Status::Ongoing {
+                    break;
+                }
+                read.clear();
+            }
+        }
+    }
+
+    #[test]
+    fn of_a_document_what_was_asked_for_is_told_and_nothing_else() {
+        let (_, documents) = draw(&Task::of::<Search>(Split::Train, 0)).expect("a question");
+        let town = documents.iter().find(|one| one.text.contains("mayor")).expect("a town");
+        let told = |query: &str| search(&documents, query, 1)[0].text.clone();
+        let mayor = town.text.split("mayor ").nth(1).and_then(|rest| rest.split(' ').next());
+        let mayor = format!("mayor {}", mayor.expect("a mayor"));
+        assert_eq!(told(&format!("{} mayor", town.title)), mayor);
+        assert_eq!(told(&format!("MAYOR {}", town.title.to_uppercase())), mayor);
+        assert_eq!(told(&town.title), NOTHING);
+        let found = |query: &str| search(&documents, query, 1).remove(0);
+        let expert = format!("{} mayor", town.title);
+        for (query, tells_it) in [("mayor", true), ("river", false), ("", false)] {
+            let query = format!("{} {query}", town.title);
+            assert_eq!(tells(&found(&query), &expert), tells_it, "{query}");
+        }
+        assert_eq!(told(&format!("{} flows", town.title)), NOTHING);
     }
 
     #[test]
