@@ -214,6 +214,30 @@ fn a_run_that_is_asked_to_stop_saves_and_says_how_to_go_on() {
 }
 
 #[test]
+fn a_rate_that_was_lowered_is_as_low_in_a_run_that_is_resumed() {
+    let folder = tempfile::tempdir().unwrap();
+    let extra = ["train.steps=4", "train.max_movement=1e-6", "checkpoint.every=1"];
+    let run_folder = train(folder.path(), &extra);
+    let updates = || -> Vec<Value> {
+        let text = fs::read_to_string(run_folder.join("metrics.jsonl")).unwrap();
+        let record = |line: &str| line.parse::<Value>().unwrap()["updates"].take();
+        text.lines().map(record).collect()
+    };
+    let whole = updates();
+    let taken_back = |update: &Value| {
+        let policies = update.as_object().unwrap().values();
+        policies.filter_map(|policy| policy["taken_back"].as_u64()).sum::<u64>()
+    };
+    assert!(taken_back(&whole[1]) + taken_back(&whole[2]) > 0, "{whole:?}");
+    for step in [3, 4] {
+        fs::remove_dir_all(run_folder.join(format!("checkpoints/step-{step:06}"))).unwrap();
+    }
+    let (code, stderr) = resume(&run_folder, &[]);
+    assert_eq!(code, 0, "{stderr}");
+    assert_eq!(updates(), whole);
+}
+
+#[test]
 fn a_policy_that_is_there_is_replaced_only_by_force() {
     let folder = tempfile::tempdir().unwrap();
     let files = plugins(&["plan-path", "planner-executor"]);
