@@ -229,9 +229,7 @@ fn a_rate_that_was_lowered_is_as_low_in_a_run_that_is_resumed() {
         policies.filter_map(|policy| policy["taken_back"].as_u64()).sum::<u64>()
     };
     assert!(taken_back(&whole[1]) + taken_back(&whole[2]) > 0, "{whole:?}");
-    for step in [3, 4] {
-        fs::remove_dir_all(run_folder.join(format!("checkpoints/step-{step:06}"))).unwrap();
-    }
+    fs::remove_dir_all(run_folder.join("checkpoints/step-000004")).unwrap();
     let (code, stderr) = resume(&run_folder, &[]);
     assert_eq!(code, 0, "{stderr}");
     assert_eq!(updates(), whole);
