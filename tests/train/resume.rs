@@ -232,6 +232,7 @@ fn a_rate_that_was_lowered_is_as_low_in_a_run_that_is_resumed() {
     fs::remove_dir_all(run_folder.join("checkpoints/step-000004")).unwrap();
     let (code, stderr) = resume(&run_folder, &[]);
     assert_eq!(code, 0, "{stderr}");
+    assert!(!stderr.contains("going back"), "it went on from step 3: {stderr}");
     assert_eq!(updates(), whole);
 }
 

@@ -100,7 +100,7 @@ pub fn search(documents: &[Document], query: &str, limit: u32) -> Vec<Found> {
     library::best_of(documents, &query, limit).into_iter().map(told).collect()
 }
 
-/// Whether that is what an expert's query, a name and what is asked of it, is after.
+/// Whether it says what is asked for by the last word of such a query, as `Ada born`.
 pub fn tells(found: &Found, query: &str) -> bool {
     query.split(' ').next_back().is_some_and(|asked| found.text.split(' ').any(|it| it == asked))
 }
@@ -209,9 +209,8 @@ mod tests {
         for seed in 0..100 {
             let task = Task::of::<Search>(Split::Train, seed);
             let mut game = Search::start(&task).expect("a task");
-            let mut read = String::new();
             loop {
-                read += &game.observe(&seat);
+                let read = game.observe(&seat);
                 let said = game.demonstrate(&seat).expect("an expert");
                 let repeats = said.text.split(' ').filter(|word| *word != ANSWER);
                 for word in repeats {
@@ -220,7 +219,6 @@ mod tests {
                 if game.act(&seat, &said).expect("an outcome").status != Status::Ongoing {
                     break;
                 }
-                read.clear();
             }
         }
     }
