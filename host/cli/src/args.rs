@@ -112,6 +112,9 @@ pub enum Command {
     CheckAnswer(CheckAnswerArgs),
     /// Serve the grader, or an environment, to other processes.
     Serve(Box<ServeArgs>),
+    /// Say what each row of an experiment resolves to, for each line of standard input.
+    #[command(name = troupe_experiment::RESOLVE_COMMAND, hide = true)]
+    ResolveRows(DeviceArg),
     /// Run programs for another process, through its pipes.
     #[command(name = troupe_sandbox::WORKER_COMMAND, hide = true)]
     SandboxWorker,
@@ -142,6 +145,7 @@ impl Command {
             Command::Replay(args) => args.device.device,
             Command::Policy(args) => args.device,
             Command::Play(args) => args.device.device,
+            Command::ResolveRows(args) => args.device,
             Command::Serve(args) => args.models.device.device,
             _ => None,
         }

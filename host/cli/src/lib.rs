@@ -5,6 +5,7 @@ pub mod args;
 mod become_engine;
 mod explain;
 mod processes;
+mod resolve_rows;
 mod run;
 mod torch;
 
@@ -16,11 +17,14 @@ use std::sync::atomic::AtomicBool;
 use clap::Parser;
 use signal_hook::consts::SIGXFSZ;
 
-use args::{Cli, Command, TrainArgs};
+use args::{Cli, Command, ConfigArgs, TrainArgs};
 use become_engine::become_engine;
+pub use resolve_rows::resolve_rows;
 
 use troupe_author::commands::provide;
+use troupe_core::config::{Config, ConfigError};
 use troupe_core::error::{Asked, ExitCode, ask, code_of};
+use troupe_core::rank::Rank;
 use troupe_grading::commands::{check_answer, grade};
 use troupe_guests::plugin::announce_compilations;
 use troupe_report::commands::{compare, report, watch};
@@ -82,6 +86,12 @@ fn carry_out(cli: Cli) -> anyhow::Result<u8> {
         explain::run(key, config)?;
         return Ok(ExitCode::Success as u8);
     }
+    if let Command::Train(args) = &cli.command
+        && args.resume.is_none()
+        && matches!(Rank::from_environment(), Ok(None))
+    {
+        look_at(&args.config)?;
+    }
     if let Some(config) = cli.command.config() {
         provide(config)?;
     }
@@ -111,9 +121,15 @@ fn carry_out(cli: Cli) -> anyhow::Result<u8> {
         | Command::Policy(_)
         | Command::Play(_)
         | Command::Replay(_)
+        | Command::ResolveRows(_)
         | Command::Verify(_) => Err(become_engine().into()),
     };
     code.map(|code| code as u8)
+}
+
+/// What is wrong with a configuration is said at once, and not after libtorch has been loaded.
+fn look_at(args: &ConfigArgs) -> Result<(), ConfigError> {
+    args.settle_plugins(&mut Config::layered(&args.config, &args.set)?)
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ mod truths;
 use std::io::{self, Write};
 use std::process;
 
-use troupe_cli::{args, perform};
+use troupe_cli::{args, perform, resolve_rows};
 use troupe_terminal::{load_config, with_workers};
 
 use args::{Cli, Command};
@@ -69,6 +69,10 @@ fn carry_out(cli: Cli) -> anyhow::Result<u8> {
             Command::Blame(args) => blame::run(&args, device),
             Command::Verify(args) => verify::run(&args, device),
             Command::Replay(args) => replay::run(&args, device),
+            Command::ResolveRows(_) => {
+                let device = device()?;
+                resolve_rows(|args| train::outlined(&load_config(args)?, device))
+            }
             Command::Imitate(args) => imitate::run(args, device),
             Command::Policy(args) => policy::run(args.command, device),
             Command::Play(args) => play::run(args, device),

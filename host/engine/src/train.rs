@@ -62,14 +62,13 @@ pub fn run(
     let forecast = args.forecast.then(|| Measurement::of(&config)).transpose()?;
     let config = forecast.as_ref().map_or(config, Measurement::measured);
     let device = device()?;
-    let assemble = if args.print_config { Team::outline } else { Team::assemble };
-    let mut team = assemble(&config, device)?;
-    team.ranks = ranks.clone();
-    let config = settle_config(&team.resolve(&config), &team)?;
     if args.print_config {
-        report::line(with_shapes(config, &team).to_annotated_toml().trim_end());
+        report::line(&outlined(&config, device)?);
         return Ok(ExitCode::Success as u8);
     }
+    let mut team = Team::assemble(&config, device)?;
+    team.ranks = ranks.clone();
+    let config = settle_config(&team.resolve(&config), &team)?;
     if let Some(gb) = args.plan {
         let memory = u64::from(gb.get()) * 1_000_000_000;
         report::line(&plan_on_card(&config, &team, memory)?.to_string());
@@ -125,6 +124,13 @@ pub fn run(
         forecast.tell(&prospect)?;
     }
     Ok(code)
+}
+
+/// What a configuration resolves to: everything that plugins leave to the host is filled in.
+pub fn outlined(config: &Config, device: Device) -> anyhow::Result<String> {
+    let team = Team::outline(config, device)?;
+    let config = settle_config(&team.resolve(config), &team)?;
+    Ok(with_shapes(config, &team).to_annotated_toml().trim_end().to_owned())
 }
 
 /// The configuration with what a card chooses otherwise than this machine.

@@ -46,7 +46,7 @@ pub use page::Origin;
 pub use plan::Plan;
 pub use results::{Results, RowResult};
 pub use schedule::{Event, Failure, Schedule, Standing, State};
-pub use setup::Program;
+pub use setup::{Program, RESOLVE_COMMAND, Resolution};
 pub use table::Table;
 pub use tuning::{Trial, Tune, Tuned};
 

@@ -183,9 +183,11 @@ fn resolve_all(
         _ => None,
     };
     let own: Vec<usize> = (0..rows.len()).filter(|&place| of(&rows[place]).is_none()).collect();
-    let resolved =
-        parallel::try_in_order(jobs, &own, |&place| resolve(&rows[place], exam, program))?;
-    let known: BTreeMap<usize, Config> = own.into_iter().zip(resolved).collect();
+    let asked: Vec<&Row> = own.iter().map(|&place| &rows[place]).collect();
+    let shares = asked.chunks(asked.len().div_ceil(jobs).max(1));
+    let resolved = parallel::try_in_order(jobs, shares, |share| resolve(share, exam, program))?;
+    let known: BTreeMap<usize, Config> =
+        own.into_iter().zip(resolved.into_iter().flatten()).collect();
     let config = |(place, row)| known[&of(row).unwrap_or(place)].clone();
     Ok(rows.iter().enumerate().map(config).collect())
 }

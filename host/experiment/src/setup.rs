@@ -1,8 +1,12 @@
 //! What a row's configuration resolves to, and the warm start that it begins with.
 
 use std::collections::BTreeMap;
+use std::io::{self, Write as _};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::error::ExperimentError;
 use super::file::Exam;
@@ -38,29 +42,72 @@ impl Program {
     }
 }
 
-/// What a row's configuration resolves to: everything that plugins leave to the host is filled
+/// The command of ours that resolves many rows, so that libtorch is loaded once for all of them.
+pub const RESOLVE_COMMAND: &str = "resolve-rows";
+
+/// What it says of a row, in a line of JSON.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Resolution {
+    /// What `host train --print-config` prints.
+    Resolved(String),
+    /// Why it does not.
+    Refused(String),
+}
+
+/// What the rows' configurations resolve to: everything that plugins leave to the host is filled
 /// in, and nothing has been trained for it.
 ///
 /// # Errors
-/// If `host train --print-config` refuses it.
-pub fn resolve(row: &Row, exam: &Exam, program: &Program) -> Result<Config, ExperimentError> {
-    let refused = |reason: String| ExperimentError::Refused { row: row.label(), reason };
-    let mut command = program.command();
-    command.arg("train").args(&row.files).arg("--print-config");
-    for set in row.sets.iter().chain(&exam_sets(exam)) {
-        command.args(["--set", set]);
-    }
-    let output = command
-        .output()
+/// If `host train --print-config` refuses one.
+pub fn resolve(
+    rows: &[&Row],
+    exam: &Exam,
+    program: &Program,
+) -> Result<Vec<Config>, ExperimentError> {
+    let asked: Vec<String> =
+        rows.iter().map(|row| json!(arguments(row, exam)).to_string()).collect();
+    let output = say(&asked.join("\n"), program)
         .map_err(|reason| ExperimentError::Start { program: program.host.clone(), reason })?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        return Err(refused(said.trim_start_matches("error: ").to_owned()));
+    let said = String::from_utf8_lossy(&output.stdout);
+    let mut lines = said.lines();
+    let of_row = |row: &&Row| {
+        let refused = |reason: String| ExperimentError::Refused { row: row.label(), reason };
+        // Whatever ended it did so at this row.
+        let ended = || refused(String::from_utf8_lossy(&output.stderr).trim().to_owned());
+        let resolution = lines.next().and_then(|line| serde_json::from_str(line).ok());
+        match resolution.ok_or_else(ended)? {
+            Resolution::Refused(reason) => Err(refused(reason)),
+            Resolution::Resolved(text) => {
+                let table: toml::Table =
+                    text.parse().map_err(|error: toml::de::Error| refused(error.to_string()))?;
+                Config::from_table(table).map_err(|error| refused(error.to_string()))
+            }
+        }
+    };
+    rows.iter().map(of_row).collect()
+}
+
+/// What `host train` is told of a row.
+fn arguments(row: &Row, exam: &Exam) -> Vec<String> {
+    let sets = row.sets.iter().cloned().chain(exam_sets(exam));
+    let files = row.files.iter().map(|file| file.display().to_string());
+    files.chain(sets.flat_map(|set| ["--set".to_owned(), set])).collect()
+}
+
+/// It reads all lines before it says anything.
+fn say(lines: &str, program: &Program) -> io::Result<Output> {
+    let mut command = program.command();
+    command.arg(RESOLVE_COMMAND).stdin(Stdio::piped());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    if let Some(mut input) = child.stdin.take() {
+        match input.write_all(lines.as_bytes()) {
+            // It says itself why it reads no more.
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error),
+            _ => {}
+        }
     }
-    let text = String::from_utf8_lossy(&output.stdout);
-    let table: toml::Table =
-        text.parse().map_err(|error: toml::de::Error| refused(error.to_string()))?;
-    Config::from_table(table).map_err(|error| refused(error.to_string()))
+    child.wait_with_output()
 }
 
 /// A run examines itself, before and after.

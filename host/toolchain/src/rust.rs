@@ -68,9 +68,11 @@ impl Toolchain {
         cache.join(DEBIAN)
     }
 
-    /// Makes a `cargo build` compile for the target.
+    /// Makes a `cargo build` compile for the target. What was compiled before is not built on, by
+    /// which other bytes would be made of the same sources.
     pub fn apply(&self, cargo: &mut Command) {
         cargo.args(["--target", TARGET]).env("CARGO_ENCODED_RUSTFLAGS", self.rustflags());
+        cargo.env("CARGO_INCREMENTAL", "0");
         if let Self::Debian { home, linker } = self {
             cargo
                 .args(["-Z", "build-std=std,panic_abort"])
@@ -143,6 +145,22 @@ mod tests {
         let expected = "/toolchain/lib/rustlib/x86_64-unknown-linux-gnu/bin/rust-lld";
         assert_eq!(bundled_linker(Path::new("/toolchain"), version), Some(expected.into()));
         assert_eq!(bundled_linker(Path::new("/toolchain"), ""), None);
+    }
+
+    #[test]
+    fn a_component_depends_neither_on_earlier_builds_nor_on_flags_for_the_host() {
+        let mut cargo = Command::new("cargo");
+        Toolchain::Installed.apply(&mut cargo);
+        let set = |name: &str| {
+            let (_, value) = cargo.get_envs().find(|(known, _)| *known == name)?;
+            value?.to_str().map(str::to_owned)
+        };
+        assert_eq!(set("CARGO_INCREMENTAL").as_deref(), Some("0"));
+        let flags = set("CARGO_ENCODED_RUSTFLAGS").unwrap();
+        assert!(
+            flags.split('\u{1f}').all(|flag| flag.starts_with("--remap-path-prefix=")),
+            "{flags}"
+        );
     }
 
     #[test]
