@@ -114,6 +114,7 @@ fn a_device_is_offered_where_there_is_one_and_nowhere_else() {
         "policy",
         "play",
         "serve",
+        "resolve-rows",
     ];
     assert_eq!(with_device, expected);
 }
