@@ -21,6 +21,20 @@ fn refusal(folder: &Path, arguments: &[&str]) -> String {
 }
 
 #[test]
+fn a_wrong_setting_is_said_before_libtorch_is_loaded() {
+    let said = |set: &str| {
+        let mut train = host(&["train", "--set", set]);
+        let output = train.env("LD_DEBUG", "libs").output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (code, wrong) = said("train.stepps=5");
+    assert!(code == Some(2) && wrong.contains("there is no setting `train.stepps`"), "{wrong}");
+    assert!(!wrong.contains("libtorch"), "{wrong}");
+    let (_, right) = said("train.steps=5");
+    assert!(right.contains("libtorch"), "the test is blind");
+}
+
+#[test]
 fn configurations_that_cannot_be_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let refuse = |arguments: &[&str]| refusal(folder.path(), arguments);
