@@ -74,8 +74,12 @@ pub fn resolve(
     let of_row = |row: &&Row| {
         let refused = |reason: String| ExperimentError::Refused { row: row.label(), reason };
         // Whatever ended it did so at this row.
-        let ended = || refused(String::from_utf8_lossy(&output.stderr).trim().to_owned());
-        let resolution = lines.next().and_then(|line| serde_json::from_str(line).ok());
+        let ended = || {
+            let said = String::from_utf8_lossy(&output.stderr);
+            refused(said.trim().trim_start_matches("error: ").to_owned())
+        };
+        // A component that was brought for it may have been shown before.
+        let resolution = lines.find_map(|line| serde_json::from_str(line).ok());
         match resolution.ok_or_else(ended)? {
             Resolution::Refused(reason) => Err(refused(reason)),
             Resolution::Resolved(text) => {
