@@ -22,10 +22,13 @@ pub fn resolve_rows(
 ) -> anyhow::Result<ExitCode> {
     // Who asks says everything before it listens.
     let lines = io::stdin().lines().collect::<Result<Vec<_>, _>>().context("standard input")?;
-    for line in lines {
-        let arguments: Vec<String> = serde_json::from_str(&line)?;
-        let config = provided(arguments).and_then(|args| resolved(&args));
-        let resolution = config
+    let arguments = lines.iter().map(|line| serde_json::from_str(line));
+    let arguments = arguments.collect::<Result<Vec<_>, _>>()?;
+    // What is brought is shown, in words that are not ours: all of it before the first answer.
+    let provided: Vec<_> = arguments.into_iter().map(provided).collect();
+    for args in provided {
+        let resolution = args
+            .and_then(|args| resolved(&args))
             .map_or_else(|error| Resolution::Refused(format!("{error:#}")), Resolution::Resolved);
         terminal::line(&serde_json::to_string(&resolution)?);
     }

@@ -56,7 +56,7 @@ pub enum Resolution {
 }
 
 /// What the rows' configurations resolve to: everything that plugins leave to the host is filled
-/// in, and nothing has been trained for it.
+/// in, and nothing has been trained for it. There is at least one row.
 ///
 /// # Errors
 /// If `host train --print-config` refuses one.
@@ -69,27 +69,25 @@ pub fn resolve(
         rows.iter().map(|row| json!(arguments(row, exam)).to_string()).collect();
     let output = say(&asked.join("\n"), program)
         .map_err(|reason| ExperimentError::Start { program: program.host.clone(), reason })?;
+    let refused = |row: &Row, reason: String| ExperimentError::Refused { row: row.label(), reason };
     let said = String::from_utf8_lossy(&output.stdout);
-    let mut lines = said.lines();
-    let of_row = |row: &&Row| {
-        let refused = |reason: String| ExperimentError::Refused { row: row.label(), reason };
-        // Whatever ended it did so at this row.
-        let ended = || {
-            let said = String::from_utf8_lossy(&output.stderr);
-            refused(said.trim().trim_start_matches("error: ").to_owned())
-        };
-        // A component that was brought for it may have been shown before.
-        let resolution = lines.find_map(|line| serde_json::from_str(line).ok());
-        match resolution.ok_or_else(ended)? {
-            Resolution::Refused(reason) => Err(refused(reason)),
-            Resolution::Resolved(text) => {
-                let table: toml::Table =
-                    text.parse().map_err(|error: toml::de::Error| refused(error.to_string()))?;
-                Config::from_table(table).map_err(|error| refused(error.to_string()))
-            }
-        }
+    let lines: Vec<&str> = said.lines().collect();
+    // Before its answers it may have shown components that it brought, in words of theirs.
+    let answers = lines.len().checked_sub(rows.len()).map(|shown| &lines[shown..]);
+    let Some(answers) = answers.filter(|_| output.status.success()) else {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(refused(rows[0], said.trim().trim_start_matches("error: ").to_owned()));
     };
-    rows.iter().map(of_row).collect()
+    let config = |(&row, answer): (&&Row, &&str)| match serde_json::from_str(answer) {
+        Ok(Resolution::Resolved(text)) => {
+            let table: toml::Table =
+                text.parse().map_err(|error: toml::de::Error| refused(row, error.to_string()))?;
+            Config::from_table(table).map_err(|error| refused(row, error.to_string()))
+        }
+        Ok(Resolution::Refused(reason)) => Err(refused(row, reason)),
+        Err(error) => Err(refused(row, error.to_string())),
+    };
+    rows.iter().zip(answers).map(config).collect()
 }
 
 /// What `host train` is told of a row.
