@@ -9,7 +9,7 @@ use super::estimates::{ByTask, difference, signed};
 use super::file::Claim;
 use super::guard::pairs;
 use super::plan::{Plan, PlannedRow};
-use super::results::RowResult;
+use super::results::{RowResult, named};
 use super::sitting::Sitting;
 use troupe_core::statistics::{Estimate, Verdict, holm};
 
@@ -119,15 +119,9 @@ fn found(claim: &Claim, plan: &Plan, better: &Side, than: &Side) -> Result<Found
 /// Why nothing can be said of a row: those of its seeds that have no figures. What failed is no
 /// accident that others are free of, so a mean without it would be of those that went well.
 fn unfinished(side: &Side) -> Option<String> {
-    let lacking: Vec<String> = (side.planned.cells.iter())
-        .filter(|cell| !side.result.seeds.contains(&cell.seed))
-        .map(|cell| cell.seed.to_string())
-        .collect();
-    let (seeds, are) = match &lacking[..] {
-        [] => return None,
-        [one] => (format!("seed {one}"), "is"),
-        several => (format!("seeds {}", several.join(", ")), "are"),
-    };
+    let lacking = side.planned.cells.iter().map(|cell| cell.seed);
+    let lacking: Vec<u64> = lacking.filter(|seed| !side.result.seeds.contains(seed)).collect();
+    let (seeds, are) = named(&lacking)?;
     let what = match side.result.failed {
         true => "failed".to_owned(),
         false => format!("{are} still to come"),

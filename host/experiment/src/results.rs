@@ -208,7 +208,7 @@ fn notes(
     states: &[State],
     plan: &Plan,
 ) -> (Vec<String>, bool, bool) {
-    let (mut notes, mut failed, mut missing) = (Vec::new(), false, false);
+    let (mut notes, mut failed, mut missing) = (Vec::new(), false, Vec::new());
     if planned.row.answers != plan.file.exam.answers {
         let which = match planned.row.answers {
             Answers::Greedy => "the likeliest",
@@ -225,12 +225,14 @@ fn notes(
                 let cause = cause.unwrap_or_else(|| "what it needs is not there".to_owned());
                 notes.push(format!("seed {} failed: {cause}", cell.seed));
             }
-            State::Waiting | State::Running => {
-                missing = true;
-                notes.push(format!("seed {} is missing", cell.seed));
-            }
+            State::Waiting | State::Running => missing.push(cell.seed),
         }
     }
+    let none = missing.len() == planned.cells.len();
+    notes.extend(named(&missing).map(|(seeds, are)| match none {
+        true => "not run yet".to_owned(),
+        false => format!("{seeds} {are} missing"),
+    }));
     for sitting in sittings {
         let ended = sitting.ended.iter().map(|why| {
             format!(
@@ -247,7 +249,19 @@ fn notes(
         }
     }
     notes.extend(void_note(sittings));
-    (notes, failed, missing)
+    (notes, failed, !missing.is_empty())
+}
+
+/// "seed 1" and "is", or "seeds 1, 2" and "are"; nothing of none.
+pub(super) fn named(seeds: &[u64]) -> Option<(String, &'static str)> {
+    match seeds {
+        [] => None,
+        [one] => Some((format!("seed {one}"), "is")),
+        several => {
+            let several: Vec<String> = several.iter().map(u64::to_string).collect();
+            Some((format!("seeds {}", several.join(", ")), "are"))
+        }
+    }
 }
 
 /// The failure that a job failed by: its own, or that of what it needs.

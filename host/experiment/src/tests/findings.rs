@@ -147,6 +147,22 @@ fn a_row_with_a_failed_seed_has_no_mean_and_no_claim_and_says_which_and_why() {
 }
 
 #[test]
+fn a_row_names_its_seeds_that_are_still_to_come_in_one_note() {
+    let rows: [(&str, &[Solved]); 2] = [("a", &[[NONE, ALL]; 3]), ("b", &[[NONE, FEW]; 3])];
+    let mut done = Done::new(&compare(""), &rows);
+    for said in ["seed 3 is missing", "seeds 2, 3 are missing", "not run yet"] {
+        let last = done.states.iter().rposition(|state| *state == State::Done).unwrap();
+        done.states[last] = State::Waiting;
+        let results = done.results().unwrap();
+        assert_eq!((&results.rows[0].notes, results.rows[0].missing), (&vec![], false));
+        assert_eq!(
+            (&results.rows[1].notes[..], results.rows[1].missing),
+            (&[said.to_owned()][..], true)
+        );
+    }
+}
+
+#[test]
 fn a_claim_whose_other_side_ended_below_its_own_start_says_so() {
     let said = |rows: &[(&str, &[Solved])], text: &str| {
         Done::new(text, rows).results().unwrap().claims[0].said()
