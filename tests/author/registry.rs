@@ -43,6 +43,19 @@ fn what_is_pushed_is_pulled_checked_locked_and_used_when_the_registry_is_gone() 
 }
 
 #[test]
+fn what_is_pulled_for_a_run_is_shown_beside_the_runs_own_results() {
+    let registry = DebianRegistry::start("");
+    let (author, user) = (Place::new(), Place::new());
+    let pinned = push(&author, &plugin("math"), &registry.reference("math:0.1.0"));
+    let asked = ["train", "--plugins", &pinned, "--print-config"];
+    let (code, first, stderr) = user.run(&asked);
+    assert_eq!(code, 0, "{stderr}");
+    assert!(stderr.contains("names no licence") && stderr.contains("grade "), "{stderr}");
+    // Nothing has to be pulled for the second.
+    assert_eq!(first, user.done(&asked));
+}
+
+#[test]
 fn a_tag_that_moved_is_named_and_refused_until_one_asks_for_it() {
     let registry = DebianRegistry::start("");
     let place = Place::new();

@@ -24,10 +24,8 @@ pub fn resolve_rows(
     let lines = io::stdin().lines().collect::<Result<Vec<_>, _>>().context("standard input")?;
     let arguments = lines.iter().map(|line| serde_json::from_str(line));
     let arguments = arguments.collect::<Result<Vec<_>, _>>()?;
-    // What is brought is shown, in words that are not ours: all of it before the first answer.
-    let provided: Vec<_> = arguments.into_iter().map(provided).collect();
-    for args in provided {
-        let resolution = args
+    for arguments in arguments {
+        let resolution = provided(arguments)
             .and_then(|args| resolved(&args))
             .map_or_else(|error| Resolution::Refused(format!("{error:#}")), Resolution::Resolved);
         terminal::line(&serde_json::to_string(&resolution)?);

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::process::ExitStatus;
 
 use troupe_core::error::{Coded, ExitCode};
 use troupe_core::installation::MissingPart;
@@ -40,6 +41,14 @@ pub enum ExperimentError {
         /// The row.
         row: String,
         /// What `host train --print-config` said.
+        reason: String,
+    },
+    /// The process that resolves rows ended without its answers.
+    #[error("the rows' configurations cannot be resolved ({status}): {reason}")]
+    Unresolved {
+        /// How it ended.
+        status: ExitStatus,
+        /// What it said.
         reason: String,
     },
     /// Rows that are to be compared were not examined alike.
@@ -87,6 +96,9 @@ impl Coded for ExperimentError {
         match self {
             ExperimentError::Storage(error) => error.code(),
             ExperimentError::Missing(_) | ExperimentError::Start { .. } => None,
+            ExperimentError::Unresolved { status, .. } => {
+                (status.code() == Some(ExitCode::Usage as i32)).then_some(ExitCode::Usage)
+            }
             ExperimentError::Uneven { .. } => Some(ExitCode::Storage),
             _ => Some(ExitCode::Usage),
         }

@@ -71,14 +71,13 @@ pub fn resolve(
         .map_err(|reason| ExperimentError::Start { program: program.host.clone(), reason })?;
     let refused = |row: &Row, reason: String| ExperimentError::Refused { row: row.label(), reason };
     let said = String::from_utf8_lossy(&output.stdout);
-    let lines: Vec<&str> = said.lines().collect();
-    // Before its answers it may have shown components that it brought, in words of theirs.
-    let answers = lines.len().checked_sub(rows.len()).map(|shown| &lines[shown..]);
-    let Some(answers) = answers.filter(|_| output.status.success()) else {
+    let answers: Vec<&str> = said.lines().collect();
+    if !output.status.success() || answers.len() != rows.len() {
         let said = String::from_utf8_lossy(&output.stderr);
-        return Err(refused(rows[0], said.trim().trim_start_matches("error: ").to_owned()));
-    };
-    let config = |(&row, answer): (&&Row, &&str)| match serde_json::from_str(answer) {
+        let reason = said.trim().trim_start_matches("error: ").to_owned();
+        return Err(ExperimentError::Unresolved { status: output.status, reason });
+    }
+    let config = |(&row, answer): (&&Row, &str)| match serde_json::from_str(answer) {
         Ok(Resolution::Resolved(text)) => {
             let table: toml::Table =
                 text.parse().map_err(|error: toml::de::Error| refused(row, error.to_string()))?;

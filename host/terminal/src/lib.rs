@@ -22,6 +22,7 @@ pub use workers::with_workers;
 use std::env;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -37,6 +38,27 @@ static QUIET: OnceLock<String> = OnceLock::new();
 pub fn be_quiet(name: String) {
     // A quiet process stays quiet.
     let _ = QUIET.set(name);
+}
+
+/// How many [`Aside`]s there are.
+static ASIDES: AtomicUsize = AtomicUsize::new(0);
+
+/// See [`aside`].
+#[derive(Debug)]
+pub struct Aside(());
+
+/// As long as what is returned lives, results are printed to standard error: they are told on the
+/// way to another one.
+#[must_use]
+pub fn aside() -> Aside {
+    ASIDES.fetch_add(1, Ordering::Relaxed);
+    Aside(())
+}
+
+impl Drop for Aside {
+    fn drop(&mut self) {
+        ASIDES.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// How often a bar is drawn anew.
@@ -160,6 +182,11 @@ pub fn prompt(text: &str) {
 
 fn print(text: &str) {
     if QUIET.get().is_some() {
+        return;
+    }
+    if ASIDES.load(Ordering::Relaxed) > 0 {
+        // As with notes, nobody has to listen.
+        let _ = std::io::stderr().write_all(text.as_bytes());
         return;
     }
     let mut stdout = std::io::stdout().lock();

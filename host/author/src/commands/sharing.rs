@@ -200,6 +200,8 @@ pub fn provide(args: &ConfigArgs) -> anyhow::Result<()> {
     if args.settle_plugins(&mut config).is_err() {
         return Ok(());
     }
+    // Who trains, or resolves a configuration, has results of its own.
+    let _aside = terminal::aside();
     for reference in config.references() {
         let reference = reference?;
         if matches!(reference.stored(), Err(OciError::Unknown(_) | OciError::Absent(_))) {
