@@ -206,7 +206,9 @@ const QUICK_WORDS: &str = "This is the quick table: the paper's rows on one boar
                            them.\n\n";
 const WHOLE_WORDS: &str = "Every seed of every row is a file below `docs/experiments/cells`, and \
                            `python3 docs/experiments/verdicts.py` computes the verdicts from them \
-                           again. [Success over what was spent](experiments/curves.svg).\n\n";
+                           again. [Success over what was spent](experiments/curves.svg). What \
+                           comparisons make of an answer is set beside what it was really worth in \
+                           [methods/credit.md](methods/credit.md).\n\n";
 
 fn line(claim: &Claim) -> String {
     let words = claim.claim.clone();

@@ -275,16 +275,19 @@ fn median(mut rates: Vec<Measured>) -> Measured {
     rates.swap_remove(middle)
 }
 
-/// How much of what products of large matrices reach an update reaches, too.
+/// How much of what products of large matrices reach an update reaches, too; those before it and
+/// after it count alike, for a neighbour on the machine slows all of them.
 fn share_of_peak(folder: &Path, arguments: &Arguments) {
     let mut ours = Side::ours(folder, arguments.patience());
     let mut shares: Vec<(f64, f64)> = Vec::new();
     if work::chosen_device().is_gpu() {
         ours.ask("train");
     }
+    let peak = |ours: &mut Side| ours.ask("peak")["peak"].as_f64().unwrap();
     for _ in 0..arguments.rounds {
-        let peak = ours.ask("peak")["peak"].as_f64().unwrap();
+        let before = peak(&mut ours);
         let update = ours.ask("train");
+        let peak = f64::midpoint(before, peak(&mut ours));
         let reached = update["operations"].as_f64().unwrap() / update["seconds"].as_f64().unwrap();
         shares.push((reached / peak, peak));
     }
