@@ -98,7 +98,7 @@ enum Task {
         #[arg(last = true)]
         host_args: Vec<String>,
     },
-    /// Set up, build and fill the paper's table with tiny policies: some five hours in all. Cells
+    /// Set up, build and fill the paper's table with tiny policies: some six hours in all. Cells
     /// that are filled stay, so it goes on where it was stopped; writes docs/experiments.md
     Paper {
         /// The paper's rows on one board with two seeds, beside the cells: ten minutes
