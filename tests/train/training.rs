@@ -112,6 +112,20 @@ fn a_run_killed_in_the_middle_resumes_as_if_never_stopped() {
     assert_eq!(outcomes(&killed), outcomes(&folder.path().join("whole")));
 }
 
+#[test]
+fn steps_that_are_asked_for_beside_a_budget_are_said_to_have_no_effect() {
+    let folder = tempfile::tempdir().unwrap();
+    let said = |name: &str, extra: &[&str]| {
+        let short = ["imitation.enabled=false", "train.steps=1"];
+        let arguments = arguments(folder.path(), name, &[&short, extra].concat());
+        let (code, _, stderr) = run(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
+        assert_eq!(code, 0, "{stderr}");
+        stderr.contains("train.steps has no effect, because train.budget says when the run ends")
+    };
+    assert!(said("budget", &["train.budget.samples=20"]));
+    assert!(!said("steps", &[]));
+}
+
 /// The weights of a run's policies after a step, by name.
 fn weights(run: &Path, step: usize) -> BTreeMap<String, Vec<u8>> {
     let policies = run.join(format!("checkpoints/step-{step:06}/policies"));

@@ -103,7 +103,7 @@ pub fn run(
     if forecast.is_none() {
         announce(&folder);
     }
-    advise(&config, &team);
+    advise(&config, &team, &args.config.set);
     slow_dtype(&team).iter().for_each(|note| report::note(note));
     let settled = ranks.agree(|| anyhow::Ok(plan.settle(planned)))?;
     let manifest = manifest(&config, Settled::of(&settled), &team, device)?;
@@ -356,7 +356,7 @@ fn milestones(bar: &report::Bar, record: &Record) {
 }
 
 /// What is allowed and seldom meant.
-fn advise(config: &Config, team: &Team) {
+fn advise(config: &Config, team: &Team, overrides: &[String]) {
     for Family { scenario, passed_over, .. } in &team.families {
         let Some((over, flag)) = passed_over.as_ref().and_then(|it| Some((it, it.grant_flag()?)))
         else {
@@ -373,6 +373,13 @@ fn advise(config: &Config, team: &Team) {
         report::note(&format!(
             "note: policy `{name}` answers for no role; what is set for it has no effect"
         ));
+    }
+    let has_budget = config.train.budget.share_spent(0, 0, 0.0).is_some();
+    if has_budget && overrides.iter().any(|set| set.starts_with("train.steps=")) {
+        report::note(
+            "note: train.steps has no effect, because train.budget says when the run ends: set \
+             that instead",
+        );
     }
     let by_tokens = config.train.loss_aggregation == LossAggregation::TokenMean;
     if config.advantage.estimator == Estimator::DrGrpo && by_tokens {
