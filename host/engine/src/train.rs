@@ -10,7 +10,7 @@ use super::ranks::meet;
 use super::stop::StopSignal;
 use super::{knock_out, load_config, report, say_caveats};
 use troupe_cli::args::{ConfigArgs, TrainArgs};
-use troupe_core::config::{Config, ConfigError, Dtype, Estimator, LossAggregation};
+use troupe_core::config::{Config, ConfigError, Dtype, Estimator, IdleSetting, LossAggregation};
 use troupe_core::error::ExitCode;
 use troupe_core::forecast::MEASURED;
 use troupe_model::{Device, PolicyError};
@@ -373,6 +373,9 @@ fn advise(config: &Config, team: &Team, overrides: &[String]) {
         report::note(&format!(
             "note: policy `{name}` answers for no role; what is set for it has no effect"
         ));
+    }
+    for IdleSetting { key, why } in config.idle_settings() {
+        report::note(&format!("note: {key} does nothing here: {why}"));
     }
     let has_budget = config.train.budget.share_spent(0, 0, 0.0).is_some();
     if has_budget && overrides.iter().any(|set| set.starts_with("train.steps=")) {
