@@ -378,7 +378,9 @@ fn advise(config: &Config, team: &Team, overrides: &[String]) {
         report::note(&format!("note: {key} does nothing here: {why}"));
     }
     let has_budget = config.train.budget.share_spent(0, 0, 0.0).is_some();
-    if has_budget && overrides.iter().any(|set| set.starts_with("train.steps=")) {
+    let sets_steps =
+        |set: &String| set.split('=').next().is_some_and(|key| key.trim() == "train.steps");
+    if has_budget && overrides.iter().any(sets_steps) {
         report::note(
             "note: train.steps has no effect, because train.budget says when the run ends: set \
              that instead",

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use super::*;
 use crate::kept::KeptCells;
+use crate::setup::resolve;
 
 #[test]
 fn an_exam_is_of_the_last_step_of_its_run_greedily_and_then_sampled() {
@@ -123,4 +124,20 @@ fn a_run_that_ended_itself_and_cannot_be_examined_has_failed_by_what_ended_it() 
     let states = schedule.run(1, |_| (), |_| ()).unwrap();
     let State::Failed(failure) = &states[0] else { panic!("{states:?}") };
     assert!(failure.code == Some(6) && failure.message.starts_with("nothing is learned"));
+}
+
+#[test]
+fn a_process_that_ends_before_all_rows_are_resolved_blames_none_of_them() {
+    let temporary = tempfile::tempdir().unwrap();
+    let (host, rows) = (temporary.path().join("host"), rows());
+    let program = Program { host: host.clone(), device: None, threads: 1 };
+    let of_all: Vec<&Row> = rows.iter().collect();
+    for code in [0, 5] {
+        let answer = "cat > /dev/null\necho '{\"resolved\":\"\"}'\necho 'error: it is full' >&2";
+        fs::write(&host, format!("#!/bin/sh\n{answer}\nexit {code}\n")).unwrap();
+        fs::set_permissions(&host, fs::Permissions::from_mode(0o755)).unwrap();
+        let error = resolve(&of_all, &parse(FILE).unwrap().exam, &program).unwrap_err();
+        let said = "the rows' configurations cannot be resolved (exit status: ";
+        assert_eq!(error.to_string(), format!("{said}{code}): it is full"));
+    }
 }
