@@ -142,19 +142,22 @@ fn what_the_registry_does_not_have_and_whom_it_does_not_know_is_said() {
 }
 
 #[test]
-fn two_that_pull_at_once_into_one_cache_both_have_it() {
+fn those_who_pull_at_once_into_one_cache_all_have_it_and_the_lock_names_each() {
     let registry = DebianRegistry::start("");
     let place = Place::new();
-    let pinned = push(&place, &plugin("math"), &registry.reference("math:0.1.0"));
-    let both = [0, 1].map(|_| {
-        let mut pull = place.command(&["plugin", "pull", &pinned]);
-        pull.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    let [pinned, other] = ["math", "plan-path"]
+        .map(|name| push(&place, &plugin(name), &registry.reference(&format!("{name}:0.1.0"))));
+    let all = [&pinned, &pinned, &other].map(|reference| {
+        let mut pull = place.command(&["plugin", "pull", reference]);
+        pull.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
     });
-    for mut one in both {
-        assert!(one.wait().unwrap().success());
+    for one in all {
+        let ended = one.wait_with_output().unwrap();
+        assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
     }
     let kept = place.kept();
-    assert_eq!(kept.len(), 1, "{kept:?}");
+    assert_eq!(kept.len(), 2, "{kept:?}");
+    assert_eq!(place.lock().matches("[[plugin]]").count(), 2, "{}", place.lock());
     place.done(&["plugin", "inspect", &pinned]);
 }
 

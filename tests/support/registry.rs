@@ -116,9 +116,18 @@ impl Place {
     }
 
     pub fn done(&self, arguments: &[&str]) -> String {
+        self.both(arguments).0
+    }
+
+    /// What was told beside the results.
+    pub fn told(&self, arguments: &[&str]) -> String {
+        self.both(arguments).1
+    }
+
+    fn both(&self, arguments: &[&str]) -> (String, String) {
         let (code, stdout, stderr) = self.run(arguments);
         assert_eq!(code, 0, "{arguments:?}: {stdout}{stderr}");
-        stdout
+        (stdout, stderr)
     }
 
     pub fn refused(&self, arguments: &[&str], code: i32) -> String {

@@ -35,7 +35,7 @@ fn a_run_brings_its_plugins_says_what_it_trusts_and_goes_on_without_the_registry
         (push(&author, &plugin(name), &reference), reference)
     });
     write(&user, &format!("plugins.files = ['{}', '{}']{SHORT}", board.1, team.0));
-    let told = user.done(&["train", "mine.toml"]);
+    let told = user.told(&["train", "mine.toml"]);
     for said in [&board.0, &team.0, "plan-path 0.1.0: ", "imports nothing", "grade "] {
         assert!(told.contains(said), "{said}: {told}");
     }
@@ -48,7 +48,7 @@ fn a_run_brings_its_plugins_says_what_it_trusts_and_goes_on_without_the_registry
     let config = fs::read_to_string(run.join("config.toml")).unwrap();
     assert!(config.contains(&board.0) && config.contains(&team.0), "{config}");
     edit(&run.join("config.toml"), "\nsteps = 1", "\nsteps = 2");
-    let told = user.done(&["train", "--resume", "runs/run", "--accept-changes"]);
+    let told = user.told(&["train", "--resume", "runs/run", "--accept-changes"]);
     assert!(!told.contains("imports nothing"), "{told}");
     user.done(&["train", "mine.toml", "--set", "run.name=again"]);
     user.done(&["train", "runs/run/config.toml", "--set", "run.name=third"]);
@@ -77,12 +77,12 @@ fn a_changed_component_under_the_same_tag_gets_no_grant() {
         ),
     );
     let shown = ["train", "mine.toml", "--print-config"];
-    let told = place.done(&shown);
+    let told = place.told(&shown);
     assert!(told.contains("imports retrieval") && told.contains("not checked"), "{told}");
 
     push(&place, &altered("search", &place.work()), &reference);
     // What is here is used; the registry is not asked.
-    assert!(!place.done(&shown).contains("imports retrieval"));
+    assert!(!place.told(&shown).contains("imports retrieval"));
     place.done(&["plugin", "pull", &reference, "--config", "mine.toml", "--update"]);
     let stderr = place.refused(&shown, 3);
     assert!(

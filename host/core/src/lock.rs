@@ -1,6 +1,6 @@
 //! `host.lock`: which component each reference to a registry meant when it was first pulled.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -63,11 +63,23 @@ impl LockFile {
         }
     }
 
-    /// Writes the file.
+    /// Changes what a file says. Of several processes, each begins with what the one before it
+    /// wrote.
     ///
     /// # Errors
-    /// If it cannot be written.
-    pub fn write(&self, path: &Path) -> Result<(), StorageError> {
+    /// If it cannot be read or written, or says something else.
+    pub fn change(path: &Path, change: impl FnOnce(&mut Self)) -> Result<(), StorageError> {
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let folder = parent.unwrap_or(Path::new("."));
+        // The file itself is replaced, so it is the folder that they wait for.
+        let held = File::open(folder).map_err(StorageError::io("open", folder))?;
+        held.lock().map_err(StorageError::io("lock", folder))?;
+        let mut lock = Self::read(path)?;
+        change(&mut lock);
+        lock.write(path)
+    }
+
+    fn write(&self, path: &Path) -> Result<(), StorageError> {
         // Strings in tables: there is nothing that TOML could not say.
         let text = toml::to_string(self).unwrap_or_default();
         write_file(path, format!("{HEAD}{text}").as_bytes())
@@ -139,13 +151,26 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(LOCK);
         assert_eq!(LockFile::read(&path).unwrap(), LockFile::default());
-        let mut lock = LockFile::default();
-        lock.put(locked("bb"));
-        lock.put(locked("cc"));
-        lock.write(&path).unwrap();
+        LockFile::change(&path, |lock| lock.put(locked("bb"))).unwrap();
+        LockFile::change(&path, |lock| lock.put(locked("cc"))).unwrap();
         assert_eq!(LockFile::read(&path).unwrap().plugins, [locked("cc")]);
         fs::write(&path, "[[plugin]]\nreference = \"oci://x\"\n").unwrap();
         assert!(LockFile::read(&path).unwrap_err().to_string().contains("host.lock"));
+    }
+
+    #[test]
+    fn of_those_who_change_it_at_once_none_undoes_the_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(LOCK);
+        std::thread::scope(|scope| {
+            for version in 0..8 {
+                let path = &path;
+                let reference = format!("oci://127.0.0.1:5000/code:{version}").parse().unwrap();
+                let locked = Locked { reference, ..locked("cc") };
+                scope.spawn(move || LockFile::change(path, |lock| lock.put(locked)).unwrap());
+            }
+        });
+        assert_eq!(LockFile::read(&path).unwrap().plugins.len(), 8);
     }
 
     #[test]

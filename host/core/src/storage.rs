@@ -6,6 +6,7 @@ mod lock;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -80,7 +81,7 @@ pub fn replace(
     path: &Path,
     write: impl FnOnce(&Path) -> std::io::Result<()>,
 ) -> Result<(), StorageError> {
-    let temporary = beside(path);
+    let temporary = own_beside(path);
     let publish = || {
         let usual = File::create(&temporary)?.metadata()?.permissions();
         write(&temporary)?;
@@ -89,7 +90,11 @@ pub fn replace(
         File::open(&temporary)?.sync_all()?;
         rename(&temporary, path)
     };
-    publish().map_err(StorageError::io("write", path))
+    publish().map_err(|reason| {
+        // It may not be there, and the first reason is the one to be told.
+        let _absent = fs::remove_file(&temporary);
+        StorageError::io("write", path)(reason)
+    })
 }
 
 /// Renames a file or folder so that the new name survives a power cut.
@@ -226,6 +231,15 @@ pub fn beside(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
+/// The same, for one write alone: others may be writing the same file.
+fn own_beside(path: &Path) -> PathBuf {
+    static WRITES: AtomicU64 = AtomicU64::new(0);
+    let write = WRITES.fetch_add(1, Ordering::Relaxed);
+    let mut name = beside(path).into_os_string();
+    name.push(format!(".{}-{write}", std::process::id()));
+    name.into()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -237,6 +251,21 @@ mod tests {
         write_json(&path, &[1, 2]).unwrap();
         write_json(&path, &[3]).unwrap();
         assert_eq!(read_json::<Vec<u32>>(&path).unwrap(), [3]);
+        assert_eq!(list_folder(folder.path()).unwrap(), ["a.json"]);
+    }
+
+    #[test]
+    fn those_who_write_one_file_at_once_all_have_written_it_and_who_fails_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.json");
+        std::thread::scope(|scope| {
+            for value in 0..8 {
+                let path = &path;
+                scope.spawn(move || (0..20).for_each(|_| write_json(path, &[value]).unwrap()));
+            }
+        });
+        assert_eq!(read_json::<Vec<u32>>(&path).unwrap().len(), 1);
+        replace(&path, |_| Err(std::io::ErrorKind::StorageFull.into())).unwrap_err();
         assert_eq!(list_folder(folder.path()).unwrap(), ["a.json"]);
     }
 

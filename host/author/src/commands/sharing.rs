@@ -173,18 +173,15 @@ fn show(pinned: &OciReference, stored: &Stored, brief: bool) -> anyhow::Result<(
 /// Writes down which component a tag means. A grant by name keeps meaning what it was given to.
 fn remember(path: &Path, pinned: &OciReference, stored: &Stored) -> anyhow::Result<()> {
     let Some(reference) = pinned.unpinned() else { return Ok(()) };
-    let mut lock = LockFile::read(path)?;
     let library = look_at(&stored.file, &Limits::default())?;
+    let version = Said::of(&library).map(|said| said.version).unwrap_or_default();
     let component = stored.manifest.component.clone();
-    let granted = lock.get(pinned).map_or_else(|| component.clone(), |known| known.granted.clone());
-    lock.put(Locked {
-        reference,
-        manifest: pinned.digest.clone().unwrap_or_default(),
-        component,
-        granted,
-        version: Said::of(&library).map(|said| said.version).unwrap_or_default(),
-    });
-    lock.write(path)?;
+    let manifest = pinned.digest.clone().unwrap_or_default();
+    LockFile::change(path, |lock| {
+        let known = lock.get(pinned).map(|known| known.granted.clone());
+        let granted = known.unwrap_or_else(|| component.clone());
+        lock.put(Locked { reference, manifest, component, granted, version });
+    })?;
     terminal::note(&format!("`{}` says which component that is", path.display()));
     Ok(())
 }
