@@ -10,6 +10,7 @@
 //! batch changes only the order in which products are summed, by which a
 //! log-probability may differ in its last digits.
 
+mod awake;
 mod base_group;
 #[cfg(test)]
 mod confined_tests;

@@ -44,13 +44,13 @@ pub(super) enum Use {
 impl Packed {
     /// A copy of `weight` `[outputs, inputs]`; none if the plain one serves as well.
     pub(super) fn of(weight: &Tensor, purpose: Use) -> Option<Self> {
-        if Reordered::suits(weight)
-            && let Ok(reordered) = Reordered::of(weight)
+        if let Use::Answering { threads, rounding } = purpose
+            && let Ok(Some(halved)) = Halved::of(weight, threads, rounding)
         {
-            return Some(Packed::Reordered(reordered));
+            return Some(Packed::Halved(halved));
         }
-        let Use::Answering { threads, rounding } = purpose else { return None };
-        Halved::of(weight, threads, rounding).ok().flatten().map(Packed::Halved)
+        let reordered = Reordered::suits(weight).then(|| Reordered::of(weight).ok())?;
+        reordered.map(Packed::Reordered)
     }
 
     /// Another handle on the same copy.

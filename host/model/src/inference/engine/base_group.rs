@@ -10,6 +10,7 @@ use super::super::cohort::{Pending, read_prompts};
 use super::super::prefix_cache::{Prefix, PrefixCache, ReadPrompt, SHORTEST, common};
 use super::super::sequence::Place;
 use super::Request;
+use super::awake::with_another_awake;
 use tch::Tensor;
 
 use crate::error::PolicyError;
@@ -208,7 +209,11 @@ impl<'p> BaseGroup<'p> {
 
     /// Work on the only batch: where products can be split over threads, on one of these.
     pub(super) fn alone<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
-        if self.policies[0].decoder().has_packs() { rayon::scope(|_| work()) } else { work() }
+        if self.policies[0].decoder().has_packs() {
+            rayon::scope(|_| with_another_awake(work))
+        } else {
+            work()
+        }
     }
 
     /// An even number, so that the common numbers of cores are kept busy.
