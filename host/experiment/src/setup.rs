@@ -74,8 +74,12 @@ pub fn resolve(
     let answers: Vec<&str> = said.lines().collect();
     if !output.status.success() || answers.len() != rows.len() {
         let said = String::from_utf8_lossy(&output.stderr);
-        let reason = said.trim().trim_start_matches("error: ").to_owned();
-        return Err(ExperimentError::Unresolved { status: output.status, reason });
+        let reason = match said.trim().trim_start_matches("error: ") {
+            "" => "it did not say why; who runs out of memory is killed so",
+            said => said,
+        };
+        let (status, reason) = (output.status, reason.to_owned());
+        return Err(ExperimentError::Unresolved { status, reason });
     }
     let config = |(&row, answer): (&&Row, &str)| match serde_json::from_str(answer) {
         Ok(Resolution::Resolved(text)) => {

@@ -132,12 +132,20 @@ fn a_process_that_ends_before_all_rows_are_resolved_blames_none_of_them() {
     let (host, rows) = (temporary.path().join("host"), rows());
     let program = Program { host: host.clone(), device: None, threads: 1 };
     let of_all: Vec<&Row> = rows.iter().collect();
-    for code in [0, 5] {
-        let answer = "cat > /dev/null\necho '{\"resolved\":\"\"}'\necho 'error: it is full' >&2";
-        fs::write(&host, format!("#!/bin/sh\n{answer}\nexit {code}\n")).unwrap();
+    let ends = [
+        ("echo 'error: it is full' >&2; exit 0", "exit status: 0): it is full"),
+        ("echo 'error: it is full' >&2; exit 5", "exit status: 5): it is full"),
+        (
+            "kill -9 $$",
+            "signal: 9 (SIGKILL)): it did not say why; who runs out of memory is killed so",
+        ),
+    ];
+    for (end, reason) in ends {
+        let answer = "cat > /dev/null\necho '{\"resolved\":\"\"}'";
+        fs::write(&host, format!("#!/bin/sh\n{answer}\n{end}\n")).unwrap();
         fs::set_permissions(&host, fs::Permissions::from_mode(0o755)).unwrap();
         let error = resolve(&of_all, &parse(FILE).unwrap().exam, &program).unwrap_err();
-        let said = "the rows' configurations cannot be resolved (exit status: ";
-        assert_eq!(error.to_string(), format!("{said}{code}): it is full"));
+        let said = "the rows' configurations cannot be resolved (";
+        assert_eq!(error.to_string(), format!("{said}{reason}"));
     }
 }
