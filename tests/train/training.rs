@@ -113,17 +113,24 @@ fn a_run_killed_in_the_middle_resumes_as_if_never_stopped() {
 }
 
 #[test]
-fn steps_that_are_asked_for_beside_a_budget_are_said_to_have_no_effect() {
+fn a_run_begins_with_what_was_set_and_does_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let said = |name: &str, extra: &[&str]| {
+    let told = |name: &str, extra: &[&str]| {
         let short = ["imitation.enabled=false", "train.steps=1"];
         let arguments = arguments(folder.path(), name, &[&short, extra].concat());
         let (code, _, stderr) = run(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
         assert_eq!(code, 0, "{stderr}");
-        stderr.contains("train.steps has no effect, because train.budget says when the run ends")
+        stderr
     };
-    assert!(said("budget", &["train.budget.samples=20"]));
-    assert!(!said("steps", &[]));
+    let steps = "train.steps has no effect, because train.budget says when the run ends";
+    let limit = "note: tasks.limit does nothing here: no tasks come from files";
+    let plain = told("plain", &[]);
+    assert!(!plain.contains("does nothing here"), "{plain}");
+    for (name, extra, note) in
+        [("budget", "train.budget.samples=20", steps), ("limit", "tasks.limit=3", limit)]
+    {
+        assert!(told(name, &[extra]).contains(note) && !plain.contains(note), "{note}");
+    }
 }
 
 /// The weights of a run's policies after a step, by name.

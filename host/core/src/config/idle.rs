@@ -17,22 +17,6 @@ const SHAPE: &[&str] = &[
     "intermediate_size",
     "rope_theta",
 ];
-/// Keys of a warm start.
-const IMITATION: &[&str] = &[
-    "pretrained",
-    "success",
-    "accepted",
-    "ceiling",
-    "max_steps",
-    "answers_per_role",
-    "learning_rate",
-    "weight_decay",
-    "warmup_steps",
-    "exploration",
-    "every",
-    "tasks",
-];
-
 /// A setting that does nothing in a training run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdleSetting {
@@ -48,7 +32,8 @@ type Rule = (&'static [&'static str], bool, &'static str);
 
 impl Config {
     /// Settings that are not at their defaults, and that the others leave nothing to do. A budget's
-    /// steps are not among them: every configuration has some.
+    /// steps are not among them, which every configuration has, nor those of a warm start that is
+    /// turned off.
     pub fn idle_settings(&self) -> Vec<IdleSetting> {
         let tables = [
             idle("rollout", &self.rollout, &self.rollout.rules()),
@@ -76,12 +61,10 @@ impl Config {
         let sampled = (sampling, validation.sampled, "nothing is sampled (validation.sampled)");
         let ladder: &[&str] = &["raise_at", "lower_at", "on_trial", "episodes"];
         let climbed = (ladder, has_ladder, "no setting takes steps (curriculum.settings)");
-        let begun = (IMITATION, self.imitation.enabled, "there is no warm start (enabled = false)");
         [
             idle("tasks", tasks, &rules),
             idle("validation", validation, &[sampled]),
             idle("curriculum", &self.curriculum, &[climbed]),
-            idle("imitation", &self.imitation, &[begun]),
         ]
         .concat()
     }
@@ -237,7 +220,7 @@ mod tests {
         let corpus = "tasks.files=['a.jsonl']";
         let ramp = "curriculum.settings.size={ from = 3, to = 5 }";
         let (path, base, b) = ("policies.a.path=m", "policies.a.base=b", "policies.b.path=m");
-        let cases: [(&str, &[&str], &[&str]); 23] = [
+        let cases: [(&str, &[&str], &[&str]); 22] = [
             ("rollout.branch_choice=greedy", &[line], &[tree]),
             ("rollout.branch_temperature=0.5", &[tree], &[tree, softmax]),
             ("rollout.max_episodes=9", &[tree], &[all]),
@@ -256,7 +239,6 @@ mod tests {
             ("tasks.limit=5", &[], &[corpus]),
             ("validation.top_k=5", &["validation.sampled=false"], &[]),
             ("curriculum.raise_at=0.9", &[], &[ramp]),
-            ("imitation.every=9", &["imitation.enabled=false"], &[]),
             ("policies.a.layers=4", &[path], &[]),
             ("policies.a.every=5", &[], &[b, "policies.a.snapshot_of=b"]),
             ("policies.a.learning_rate=0.1", &["policies.a.train=false"], &[]),
