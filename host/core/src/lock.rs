@@ -71,9 +71,10 @@ impl LockFile {
     pub fn change(path: &Path, change: impl FnOnce(&mut Self)) -> Result<(), StorageError> {
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         let folder = parent.unwrap_or(Path::new("."));
-        // The file itself is replaced, so it is the folder that they wait for.
+        // The file itself is replaced, so it is the folder that they wait for. Some file systems
+        // (NFS) lock no folders; there, who comes last has the word.
         let held = File::open(folder).map_err(StorageError::io("open", folder))?;
-        held.lock().map_err(StorageError::io("lock", folder))?;
+        let _unlocked = held.lock();
         let mut lock = Self::read(path)?;
         change(&mut lock);
         lock.write(path)

@@ -379,9 +379,9 @@ impl Policy {
         self.threads = threads.max(1);
     }
 
-    /// Have policies answer faster that nobody learns from any more, for half as much memory again:
-    /// on a CPU the weights are read as 16 bits where they are as exact, or `rounding` does not
-    /// mind, and by all threads together where one question is asked at a time. Those over one
+    /// Have policies answer faster that nobody learns from any more, for at most as much memory
+    /// again: on a CPU the weights are read as 16 bits where they are as exact, or `rounding` does
+    /// not mind, and by all threads together where one question is asked at a time. Those over one
     /// base share the copies.
     pub fn settle<'p>(policies: impl IntoIterator<Item = &'p mut Policy>, rounding: Rounding) {
         let mut settled: Vec<&Policy> = Vec::new();

@@ -17,6 +17,7 @@ const SHAPE: &[&str] = &[
     "intermediate_size",
     "rope_theta",
 ];
+
 /// A setting that does nothing in a training run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdleSetting {
