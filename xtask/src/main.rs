@@ -99,12 +99,13 @@ enum Task {
         host_args: Vec<String>,
     },
     /// Set up, build and fill the paper's table with tiny policies: some six hours in all. Cells
-    /// that are filled stay, so it goes on where it was stopped; writes docs/experiments.md
+    /// that are filled stay, so it goes on where it was stopped. Writes docs/experiments.md, and
+    /// docs/experiments/language-model.md of the cells that are there
     Paper {
         /// The paper's rows on one board with two seeds, beside the cells: ten minutes
         #[arg(long)]
         quick: bool,
-        /// Only write the page, of what is there
+        /// Only write the pages, of what is there
         #[arg(long)]
         page: bool,
     },

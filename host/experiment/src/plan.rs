@@ -97,14 +97,12 @@ impl Plan {
         }
         let mut builder =
             Builder { file: &file, folder, addresses, jobs: Vec::new(), places: BTreeMap::new() };
-        let of = |planned_row: &PlannedRow| builder.cells(planned_row, &planned);
-        let cells: Vec<Vec<Cell>> =
-            planned.iter().filter(|row| is_wanted(row)).map(of).collect::<Result<_, _>>()?;
+        let cells = builder.cells(&planned, is_wanted)?;
         let jobs = builder.jobs;
         // With the rows that others are put together of: what those spent counts.
         check_claims(&file, &planned, !only.is_empty(), addresses)?;
-        planned.retain(is_wanted);
         planned.iter_mut().zip(cells).for_each(|(row, cells)| row.cells = cells);
+        planned.retain(is_wanted);
         Ok(Plan { file, rows: planned, jobs })
     }
 
@@ -212,15 +210,27 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
+    /// The cells of every row, none of one that is not wanted. Within a part the work goes seed by
+    /// seed: what was stopped half-way has whole seeds, in which rows can be compared.
     fn cells(
         &mut self,
-        planned: &PlannedRow,
         all: &[PlannedRow],
-    ) -> Result<Vec<Cell>, ExperimentError> {
-        let is_kept = |seed: &u64| planned.kept.iter().any(|cell| cell.sitting.seed == *seed);
-        let seeds: Vec<u64> =
-            self.file.seeds.iter().copied().filter(|seed| !is_kept(seed)).collect();
-        seeds.into_iter().map(|seed| self.cell(planned, seed, all)).collect()
+        is_wanted: impl Fn(&PlannedRow) -> bool,
+    ) -> Result<Vec<Vec<Cell>>, ExperimentError> {
+        let mut cells = vec![Vec::new(); all.len()];
+        let mut place = 0;
+        for part in all.chunk_by(|one, next| one.row.part == next.row.part) {
+            for &seed in &self.file.seeds {
+                let missing = |row: &PlannedRow| {
+                    is_wanted(row) && !row.kept.iter().any(|cell| cell.sitting.seed == seed)
+                };
+                for (at, row) in part.iter().enumerate().filter(|(_, row)| missing(row)) {
+                    cells[place + at].push(self.cell(row, seed, all)?);
+                }
+            }
+            place += part.len();
+        }
+        Ok(cells)
     }
 
     fn cell(
