@@ -15,16 +15,10 @@ use crate::torch::{self, TorchError};
 /// What libtorch says of its own accord.
 const TORCH_LOG: &str = "TORCH_CPP_LOG_LEVEL";
 
-/// Settings that libraries of the engine read, unless they are set already.
-const SETTINGS: [(&str, &str); 2] = [
-    // How many products of matrices oneDNN keeps compiled. Every number of rows is one of its own;
-    // of its 1,024 a run of a small model held 300 MB and was 3 % faster for it.
-    ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64"),
-    // mimalloc keeps what is freed for an hour, or until it is told otherwise between the phases of
-    // a step: every layer of every pass frees what the next one takes, and pages that were given
-    // back have to be cleared anew, which was 40 % of an update's time.
-    ("MIMALLOC_PURGE_DELAY", "3600000"),
-];
+/// mimalloc keeps what is freed for an hour, unless this is set already, or until it is told
+/// otherwise between the phases of a step: every layer of every pass frees what the next one takes,
+/// and pages that were given back have to be cleared anew, which was 40 % of an update's time.
+const KEPT_PAGES: (&str, &str) = ("MIMALLOC_PURGE_DELAY", "3600000");
 
 /// Why the engine does not run.
 #[derive(Debug, thiserror::Error)]
@@ -60,7 +54,9 @@ pub(super) fn become_engine() -> EngineError {
     }
     let mut command = Command::new(&program);
     command.arg0(HOST).args(env::args_os().skip(1));
-    command.envs(SETTINGS.into_iter().filter(|(name, _)| env::var_os(name).is_none()));
+    if env::var_os(KEPT_PAGES.0).is_none() {
+        command.env(KEPT_PAGES.0, KEPT_PAGES.1);
+    }
     if matches!(Rank::from_environment(), Ok(Some(_))) && env::var_os(TORCH_LOG).is_none() {
         // That a rank is lost is said by us, and in a sentence.
         command.env(TORCH_LOG, "ERROR");

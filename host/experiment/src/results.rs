@@ -228,7 +228,7 @@ fn notes(
             State::Waiting | State::Running => missing.push(cell.seed),
         }
     }
-    let none = missing.len() == planned.cells.len();
+    let none = planned.kept.is_empty() && missing.len() == planned.cells.len();
     notes.extend(named(&missing).map(|(seeds, are)| match none {
         true => "not run yet".to_owned(),
         false => format!("{seeds} {are} missing"),
@@ -252,15 +252,18 @@ fn notes(
     (notes, failed, !missing.is_empty())
 }
 
-/// "seed 1" and "is", or "seeds 1, 2" and "are"; nothing of none.
+/// "seed 1" and "is", or "seeds 1, 3 to 9" and "are"; nothing of none.
 pub(super) fn named(seeds: &[u64]) -> Option<(String, &'static str)> {
+    let said = |run: &[u64]| match run {
+        [first, _, .., last] => format!("{first} to {last}"),
+        few => few.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
+    };
+    let runs: Vec<String> =
+        seeds.chunk_by(|one, next| one.checked_add(1) == Some(*next)).map(said).collect();
     match seeds {
         [] => None,
         [one] => Some((format!("seed {one}"), "is")),
-        several => {
-            let several: Vec<String> = several.iter().map(u64::to_string).collect();
-            Some((format!("seeds {}", several.join(", ")), "are"))
-        }
+        _ => Some((format!("seeds {}", runs.join(", ")), "are")),
     }
 }
 

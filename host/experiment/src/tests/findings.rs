@@ -163,6 +163,16 @@ fn a_row_names_its_seeds_that_are_still_to_come_in_one_note() {
 }
 
 #[test]
+fn three_seeds_in_a_row_are_named_by_the_first_and_the_last() {
+    let said = |seeds: &[u64]| crate::results::named(seeds).map(|(seeds, are)| format!("{seeds} {are}"));
+    assert_eq!(said(&[]), None);
+    assert_eq!(said(&[4]).as_deref(), Some("seed 4 is"));
+    assert_eq!(said(&[1, 2]).as_deref(), Some("seeds 1, 2 are"));
+    assert_eq!(said(&[1, 3, 4, 5, 8, 9]).as_deref(), Some("seeds 1, 3 to 5, 8, 9 are"));
+    assert_eq!(said(&[u64::MAX, 0]).as_deref(), Some(&*format!("seeds {}, 0 are", u64::MAX)));
+}
+
+#[test]
 fn a_claim_whose_other_side_ended_below_its_own_start_says_so() {
     let said = |rows: &[(&str, &[Solved])], text: &str| {
         Done::new(text, rows).results().unwrap().claims[0].said()
@@ -366,6 +376,12 @@ fn cells_that_are_kept_say_what_the_runs_said_when_these_are_gone() {
     let again = done.results().unwrap();
     assert_eq!(again.markdown(), results.markdown());
     assert_eq!(again.claims, results.claims);
+    // Where a seed is still to come, it is the only one that is.
+    let row = &mut done.plan.rows[0];
+    row.kept = kept.of(row, &[1, 2]).unwrap();
+    row.cells = vec![Cell { seed: 3, run: Some(0), exam: None }];
+    done.states[0] = State::Waiting;
+    assert_eq!(done.results().unwrap().rows[0].notes, ["seed 3 is missing"]);
     assert_eq!(kept.of(&done.plan.rows[0], &[2]).unwrap()[0].sitting.seed, 2);
     // What was made with other settings is no cell of this row.
     done.plan.rows[0].config = config(&["train.steps=9"]);
