@@ -218,17 +218,16 @@ impl Builder<'_> {
         is_wanted: impl Fn(&PlannedRow) -> bool,
     ) -> Result<Vec<Vec<Cell>>, ExperimentError> {
         let mut cells = vec![Vec::new(); all.len()];
-        let mut place = 0;
-        for part in all.chunk_by(|one, next| one.row.part == next.row.part) {
+        let rows: Vec<(usize, &PlannedRow)> =
+            all.iter().enumerate().filter(|(_, row)| is_wanted(row)).collect();
+        for part in rows.chunk_by(|(_, one), (_, next)| one.row.part == next.row.part) {
             for &seed in &self.file.seeds {
-                let missing = |row: &PlannedRow| {
-                    is_wanted(row) && !row.kept.iter().any(|cell| cell.sitting.seed == seed)
-                };
-                for (at, row) in part.iter().enumerate().filter(|(_, row)| missing(row)) {
-                    cells[place + at].push(self.cell(row, seed, all)?);
+                for &(place, row) in part {
+                    if !row.kept.iter().any(|cell| cell.sitting.seed == seed) {
+                        cells[place].push(self.cell(row, seed, all)?);
+                    }
                 }
             }
-            place += part.len();
         }
         Ok(cells)
     }

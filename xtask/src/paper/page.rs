@@ -193,6 +193,19 @@ mod tests {
         }
     }
 
+    fn nothing() -> Results {
+        Results {
+            seeds: vec![1, 2],
+            exam: "8 tasks".to_owned(),
+            builds: BTreeMap::new(),
+            claims: Vec::new(),
+        }
+    }
+
+    fn origin() -> Origin {
+        Origin { date: "2026-11-23".to_owned(), machine: "a machine".to_owned() }
+    }
+
     #[test]
     fn a_claim_stands_beside_what_was_found_of_it() {
         assert_eq!(
@@ -238,10 +251,9 @@ mod tests {
             "than": "b", "claim": "A", "difference": null, "chance": null, "verdict": "withheld",
             "remarks": ["seed 1 of `a` is still to come"]}], "tuned": []}"#;
         let results: Results = serde_json::from_str(written).unwrap();
-        let origin = Origin { date: "2026-11-23".to_owned(), machine: "a machine".to_owned() };
         let tables =
             "# T\n\n## maze: solved\n\n| a |\n\n## sums: solved\n\n| b |\n\n## sums: claims\n";
-        let page = page(&results, tables, &origin, &BOARDS);
+        let page = page(&results, tables, &origin(), &BOARDS);
         assert!(page.contains("from commit 0123456789ab.") && page.contains("still to come"));
         assert!(page.contains("\n## maze: solved\n\n| a |\n") && !page.contains("| b |"), "{page}");
         assert_eq!(page.matches("Not run yet: `sums`.\n").count(), 1, "{page}");
@@ -249,29 +261,15 @@ mod tests {
 
     #[test]
     fn a_table_of_one_part_is_shown_whole_whatever_its_notes_say() {
-        let results = Results {
-            seeds: vec![1, 2],
-            exam: "8 tasks".to_owned(),
-            builds: BTreeMap::new(),
-            claims: Vec::new(),
-        };
-        let origin = Origin { date: "2026-11-30".to_owned(), machine: "a machine".to_owned() };
         let tables = "# Title\n\n## solved\n\n| a | seeds: 1 |\n";
-        let page = page(&results, tables, &origin, &LANGUAGE_MODEL);
+        let page = page(&nothing(), tables, &origin(), &LANGUAGE_MODEL);
         assert!(page.ends_with("\n## solved\n\n| a | seeds: 1 |\n"), "{page}");
         assert!(page.contains("](../experiment-files.md)") && !page.contains("Not run"), "{page}");
     }
 
     #[test]
     fn a_quick_page_says_that_it_is_one() {
-        let results = Results {
-            seeds: vec![1, 2],
-            exam: "8 tasks".to_owned(),
-            builds: BTreeMap::new(),
-            claims: Vec::new(),
-        };
-        let origin = Origin { date: "2026-11-23".to_owned(), machine: "a machine".to_owned() };
-        let page = |sheet| page(&results, "# Title\n\n## maze\n", &origin, sheet);
+        let page = |sheet| page(&nothing(), "# Title\n\n## maze\n", &origin(), sheet);
         assert!(
             page(&QUICK).contains("This is the quick table") && page(&QUICK).ends_with("## maze\n")
         );

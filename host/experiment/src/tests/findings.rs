@@ -164,7 +164,8 @@ fn a_row_names_its_seeds_that_are_still_to_come_in_one_note() {
 
 #[test]
 fn three_seeds_in_a_row_are_named_by_the_first_and_the_last() {
-    let said = |seeds: &[u64]| crate::results::named(seeds).map(|(seeds, are)| format!("{seeds} {are}"));
+    let said =
+        |seeds: &[u64]| crate::results::named(seeds).map(|(seeds, are)| format!("{seeds} {are}"));
     assert_eq!(said(&[]), None);
     assert_eq!(said(&[4]).as_deref(), Some("seed 4 is"));
     assert_eq!(said(&[1, 2]).as_deref(), Some("seeds 1, 2 are"));
