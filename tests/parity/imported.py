@@ -1,4 +1,4 @@
-"""What transformers makes of a GGUF file, for host/src/policy/gguf/parity.rs.
+"""What transformers makes of a GGUF file, for host/model/src/gguf/parity.rs.
 
     imported.py FILE OUT [--strings N] [--texts N] [--seed S]
 

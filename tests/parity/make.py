@@ -1,4 +1,4 @@
-"""What transformers and peft make of small models, for host/src/policy/parity.rs.
+"""What transformers and peft make of small models, for host/model/src/parity.rs.
 
     make.py golden FOLDER        the golden files: weights by a formula, answers as text;
                                  with `--cases`, of these models

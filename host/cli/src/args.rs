@@ -45,7 +45,7 @@ Examples:
   host play --plugins plan-path --oracle
   host run solution.py < input.txt
   host data import gsm8k train.jsonl test.jsonl --out gsm8k-records.jsonl
-  host experiment configs/experiments/rows.toml --jobs 2
+  host experiment configs/experiments/stronger-together.toml --jobs 2
   host compare runs/plan-path-planner-executor
   host replay runs/plan-path-planner-executor --at 40 --set train.learning_rate=3e-4
   host verify runs/plan-path-planner-executor
