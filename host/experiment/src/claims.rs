@@ -8,7 +8,8 @@ use super::error::ExperimentError;
 use super::estimates::{ByTask, difference, signed};
 use super::file::Claim;
 use super::guard::pairs;
-use super::plan::{Plan, PlannedRow};
+use super::plan::Plan;
+use super::planned::PlannedRow;
 use super::results::{RowResult, named};
 use super::sitting::Sitting;
 use troupe_core::statistics::{Estimate, Verdict, holm};
@@ -82,7 +83,7 @@ pub(super) fn claims(
             }
         }
     }
-    judge(&mut results);
+    judge(&mut results, &plan.families);
     Ok(results.into_iter().map(|found| found.result).collect())
 }
 
@@ -101,7 +102,7 @@ fn found(claim: &Claim, plan: &Plan, better: &Side, than: &Side) -> Result<Found
     remarks.extend(fallen(than)?);
     let part = better.planned.row.part.clone();
     let result = ClaimResult {
-        family: claim.family.clone().unwrap_or_else(|| part.clone()),
+        family: claim.family_in(&part).to_owned(),
         part,
         better: better.planned.row.name.clone(),
         than: than.planned.row.name.clone(),
@@ -167,12 +168,18 @@ fn fallen(side: &Side) -> Result<Vec<String>, ExperimentError> {
 }
 
 /// Correct what was found for the number of claims in each family, and say what it says.
-fn judge(results: &mut [Found]) {
-    let mut families: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+fn judge(results: &mut [Found], families: &BTreeMap<String, usize>) {
+    let mut found_of: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (place, found) in results.iter().enumerate() {
-        families.entry(found.result.family.clone()).or_default().push(place);
+        found_of.entry(found.result.family.clone()).or_default().push(place);
     }
-    for places in families.into_values() {
+    for (family, places) in found_of {
+        let size = families.get(&family).map_or(places.len(), |size| places.len().max(*size));
+        // Claims about rows that are left out were made, too.
+        let corrected = |mut chances: Vec<Option<f64>>| {
+            chances.resize(size, None);
+            holm(&chances)
+        };
         // Who judged before all seeds are there could go on until the verdict pleases.
         let found = |place: &usize| {
             let Found { result, is_whole } = &results[*place];
@@ -180,8 +187,8 @@ fn judge(results: &mut [Found]) {
         };
         let none = |place| found(place)?.chance_of_no_difference();
         let outside = |place| found(place)?.chance_of_a_margin(results[*place].result.margin?);
-        let none = holm(&places.iter().map(none).collect::<Vec<_>>());
-        let outside = holm(&places.iter().map(outside).collect::<Vec<_>>());
+        let none = corrected(places.iter().map(none).collect());
+        let outside = corrected(places.iter().map(outside).collect());
         for (place, (chance, outside)) in places.into_iter().zip(none.into_iter().zip(outside)) {
             let Found { result, is_whole: true } = &mut results[place] else { continue };
             (result.chance, result.outside) = (chance, outside);

@@ -13,7 +13,7 @@ use std::time::Instant;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use crate::plan::wanted;
+use crate::planned::{trained_for, wanted};
 use crate::row::expand;
 use crate::{
     Addresses, Children, Event, ExperimentFile, Folder, Job, KeptCells, Machine, Origin, Plan,
@@ -52,8 +52,9 @@ pub fn run(args: &ExperimentArgs) -> anyhow::Result<u8> {
         listen(&call.children)?;
     }
     if let Some(tune) = file.tune.clone() {
-        let wanted = wanted(&expand(&file)?, &args.only)?;
-        let (trials, labels) = tune.trials(&file, &wanted)?;
+        let rows = expand(&file)?;
+        let trained = trained_for(&rows, &wanted(&rows, &args.only)?);
+        let (trials, labels) = tune.trials(&file, &trained)?;
         if !labels.is_empty() {
             let (plan, states) = call.fill(trials, &labels, &mut addresses)?;
             if let Some(signal) = call.children.asked() {

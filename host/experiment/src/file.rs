@@ -299,6 +299,13 @@ pub struct Claim {
     pub budget: Equal,
 }
 
+impl Claim {
+    /// The family that it belongs to in a part of the table.
+    pub(super) fn family_in<'c>(&'c self, part: &'c str) -> &'c str {
+        self.family.as_deref().unwrap_or(part)
+    }
+}
+
 /// What rows that are compared have spent as much of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]

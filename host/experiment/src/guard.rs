@@ -1,30 +1,41 @@
 //! Which rows may be compared: those that were examined on the same tasks after the same budget.
 
+use std::collections::BTreeMap;
+
 use super::address::Addresses;
 use super::error::{ExperimentError, invalid};
 use super::file::{Claim, Equal, ExperimentFile};
-use super::plan::PlannedRow;
-use super::row::Source;
+use super::planned::PlannedRow;
+use super::row::{Row, Source};
 use troupe_core::config::Config;
 use troupe_core::error::suggestion;
 
 /// The pairs of rows that a claim is about, part by part.
-pub(super) fn pairs<'r>(
-    claim: &Claim,
-    rows: &'r [PlannedRow],
-) -> Vec<(&'r PlannedRow, &'r PlannedRow)> {
+pub(super) fn pairs<'r, R: AsRef<Row>>(claim: &Claim, rows: &'r [R]) -> Vec<(&'r R, &'r R)> {
     let find = |part: &str, name: &str| {
-        rows.iter().find(|planned| planned.row.part == part && planned.row.name == name)
+        rows.iter().find(|known| known.as_ref().part == part && known.as_ref().name == name)
     };
     let mut pairs = Vec::new();
-    for better in rows.iter().filter(|planned| planned.row.name == claim.better) {
-        let part = &better.row.part;
+    for better in rows.iter().filter(|known| known.as_ref().name == claim.better) {
+        let part = &better.as_ref().part;
         if !claim.on.is_empty() && !claim.on.contains(part) {
             continue;
         }
         pairs.extend(find(part, &claim.than).map(|than| (better, than)));
     }
     pairs
+}
+
+/// How many claims each family has, over all rows of a file: chances are corrected for all that
+/// was claimed, whatever part of the table is looked at.
+pub(super) fn families(claims: &[Claim], rows: &[Row]) -> BTreeMap<String, usize> {
+    let mut families = BTreeMap::new();
+    for claim in claims {
+        for (better, _) in pairs(claim, rows) {
+            *families.entry(claim.family_in(&better.part).to_owned()).or_default() += 1;
+        }
+    }
+    families
 }
 
 /// Every claim is about rows that are there, unless it is known that some are left out, and that

@@ -2,19 +2,23 @@
 //! sources, so that another call, with another build or on another machine, need not make it again.
 //!
 //! ```text
-//! PART/ROW.toml        what the row was
+//! PART/ROW.toml        what the row was, for all its seeds
 //! PART/ROW-SEED.json   what came of it
 //! ```
 
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::builds::builds_of;
 use super::error::ExperimentError;
+use super::file::{Exam, ExperimentFile};
 use super::folder::{Folder, put};
 use super::job::Job;
-use super::plan::{Cell, PlannedRow};
+use super::planned::{Cell, PlannedRow};
 use super::row::Source;
 use super::sitting::Sitting;
 use troupe_core::config::Config;
@@ -43,12 +47,29 @@ pub struct KeptCell {
 struct KeptRow {
     /// The row whose warm start it began with.
     warm: String,
+    /// Whether rows shared warm starts; before this was kept, they did.
+    #[serde(default = "shared")]
+    shared: bool,
+    /// The tasks that it was examined on; before this was kept, those of the test split.
+    #[serde(default = "usual_split")]
+    split: String,
     /// Settings of the exam alone.
     exam_set: Vec<String>,
     /// Where its policies came from.
     source: Source,
     /// All settings, but for where things lie.
     config: toml::Table,
+    /// The same of what other rows made for it, by row; what was not kept is not compared.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    lenders: BTreeMap<String, toml::Table>,
+}
+
+fn shared() -> bool {
+    true
+}
+
+fn usual_split() -> String {
+    Exam::default().split
 }
 
 impl KeptCells {
@@ -69,25 +90,42 @@ impl KeptCells {
         self.folder(planned).join(format!("{}-{seed}.json", planned.row.name))
     }
 
-    /// The cells of a row that are there, of these seeds.
+    /// Whether a cell of a row is there, whatever its seed.
+    fn has_any(&self, planned: &PlannedRow) -> Result<bool, StorageError> {
+        let folder = self.folder(planned);
+        let entries = match fs::read_dir(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            entries => entries.map_err(StorageError::io("read", &folder))?,
+        };
+        for entry in entries {
+            let name = entry.map_err(StorageError::io("read", &folder))?.file_name();
+            if is_cell(&name.to_string_lossy(), &planned.row.name) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The cells of a row that are there, of the seeds of a file.
     ///
     /// # Errors
-    /// If a file cannot be read, or the row was another one when its cells were made.
+    /// If a file cannot be read, or the row was another one when its cells were made, of whatever
+    /// seeds: beside them, others would say that all were made alike.
     pub fn of(
         &self,
         planned: &PlannedRow,
-        seeds: &[u64],
+        experiment: &ExperimentFile,
     ) -> Result<Vec<KeptCell>, ExperimentError> {
-        let files = seeds.iter().map(|seed| self.cell_file(planned, *seed));
-        let files: Vec<PathBuf> = files.filter(|file| file.is_file()).collect();
-        if files.is_empty() {
+        if !self.has_any(planned)? {
             return Ok(Vec::new());
         }
+        let files = experiment.seeds.iter().map(|seed| self.cell_file(planned, *seed));
+        let files: Vec<PathBuf> = files.filter(|file| file.is_file()).collect();
         let file = self.row_file(planned);
-        let text = std::fs::read_to_string(&file).map_err(StorageError::io("read", &file))?;
+        let text = fs::read_to_string(&file).map_err(StorageError::io("read", &file))?;
         let damaged = |reason| StorageError::Damaged { path: file.clone(), reason };
         let kept: KeptRow = toml::from_str(&text).map_err(|error| damaged(error.to_string()))?;
-        if let Some(difference) = kept.difference(&KeptRow::of(planned)) {
+        if let Some(difference) = kept.difference(&KeptRow::of(planned, experiment)) {
             return Err(ExperimentError::Refused {
                 row: planned.row.label(),
                 reason: format!(
@@ -108,9 +146,9 @@ impl KeptCells {
     pub fn keep(
         &self,
         planned: &PlannedRow,
+        experiment: &ExperimentFile,
         cell: Cell,
-        jobs: &[Job],
-        folder: &Folder,
+        (jobs, folder): (&[Job], &Folder),
     ) -> Result<(), StorageError> {
         let file = self.cell_file(planned, cell.seed);
         if file.is_file() {
@@ -125,7 +163,7 @@ impl KeptCells {
         builds.sort();
         builds.dedup();
         create_folder(&self.folder(planned))?;
-        let row = toml::to_string(&KeptRow::of(planned)).unwrap_or_default();
+        let row = toml::to_string(&KeptRow::of(planned, experiment)).unwrap_or_default();
         put(&self.row_file(planned), &row)?;
         let mut text = serde_json::to_vec(&KeptCell { builds, sitting }).unwrap_or_default();
         text.push(b'\n');
@@ -134,12 +172,16 @@ impl KeptCells {
 }
 
 impl KeptRow {
-    fn of(planned: &PlannedRow) -> Self {
+    fn of(planned: &PlannedRow, experiment: &ExperimentFile) -> Self {
+        let lender = |(name, config): (&String, &Config)| (name.clone(), settings(config));
         KeptRow {
             warm: planned.row.warm.clone(),
+            shared: experiment.warm.is_shared(),
+            split: experiment.exam.split.clone(),
             exam_set: planned.row.exam_sets.clone(),
             source: planned.row.source.clone(),
             config: settings(&planned.config),
+            lenders: planned.lenders.iter().map(lender).collect(),
         }
     }
 
@@ -148,14 +190,28 @@ impl KeptRow {
     fn difference(&self, now: &KeptRow) -> Option<String> {
         let others = [
             ("other policies (`of`, `combine`)", self.source == now.source),
-            ("another warm start (`warm`)", self.warm == now.warm),
+            ("another warm start (`warm`)", (&self.warm, self.shared) == (&now.warm, now.shared)),
+            ("tasks of another split (`exam.split`)", self.split == now.split),
             ("another `exam_set`", self.exam_set == now.exam_set),
         ];
         if let Some((what, _)) = others.into_iter().find(|(_, is_same)| !is_same) {
             return Some(what.to_owned());
         }
-        differing(&self.config, &now.config, &settings(&Config::default()), "")
+        let default = settings(&Config::default());
+        let lender = |(name, was): (&String, &toml::Table)| {
+            let difference = differing(was, now.lenders.get(name)?, &default, "")?;
+            Some(format!("the row `{name}`, in which {difference}"))
+        };
+        differing(&self.config, &now.config, &default, "")
+            .or_else(|| self.lenders.iter().find_map(lender))
     }
+}
+
+/// Whether a file of this name is a cell of a row: its name, and a seed.
+fn is_cell(file: &str, row: &str) -> bool {
+    let seed = file.strip_prefix(row).and_then(|rest| rest.strip_prefix('-'));
+    let seed = seed.and_then(|rest| rest.strip_suffix(".json"));
+    seed.is_some_and(|seed| seed.parse::<u64>().is_ok())
 }
 
 /// A configuration without what only says where things lie.

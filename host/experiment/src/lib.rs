@@ -22,6 +22,7 @@ mod kept;
 mod machine;
 mod page;
 mod plan;
+mod planned;
 mod progress;
 mod results;
 mod row;

@@ -4,7 +4,8 @@ use plugin_sdk::printing::visible;
 
 use super::curves::curves;
 use super::folder::Folder;
-use super::plan::{Plan, PlannedRow};
+use super::plan::Plan;
+use super::planned::PlannedRow;
 use super::results::{Results, RowResult};
 use super::setup::Program;
 use super::table::Table;

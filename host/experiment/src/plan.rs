@@ -1,19 +1,18 @@
 //! All that an experiment has to do, worked out before anything is done.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::address::Addresses;
-use super::error::{ExperimentError, invalid};
-use super::file::{Exam, ExperimentFile};
+use super::error::ExperimentError;
+use super::file::ExperimentFile;
 use super::folder::{Folder, put};
-use super::guard::check_claims;
+use super::guard::{check_claims, families};
 use super::job::{Job, Loaded, Maker, Work};
-use super::kept::{KeptCell, KeptCells};
+use super::kept::KeptCells;
+use super::planned::{Cell, PlannedRow, check_taught, needed, plan_rows, wanted};
 use super::row::{Row, Source, expand};
-use super::setup::{Program, WarmStart, resolve};
+use super::setup::{Program, WarmStart};
 use troupe_core::config::Config;
-use troupe_core::error::suggestion;
-use troupe_core::parallel;
 use troupe_core::storage::StorageError;
 
 /// The rows of an experiment with their configurations, and the work that fills them.
@@ -23,49 +22,10 @@ pub struct Plan {
     pub file: ExperimentFile,
     /// The rows.
     pub rows: Vec<PlannedRow>,
+    /// How many claims each family has, those about rows that are left out among them.
+    pub families: BTreeMap<String, usize>,
     /// The work, in an order in which everything comes after what it needs.
     pub jobs: Vec<Job>,
-}
-
-/// A row with all that is known of it beforehand.
-#[derive(Debug)]
-pub struct PlannedRow {
-    /// The row.
-    pub row: Row,
-    /// The configuration it is trained with, or examined with if it is not.
-    pub config: Config,
-    /// The configuration it is examined with.
-    pub exam_config: Config,
-    /// For each seed whose figures are not kept, where they come from.
-    pub cells: Vec<Cell>,
-    /// What is kept of the others.
-    pub kept: Vec<KeptCell>,
-}
-
-/// Where the figures of a row's seed come from: places of jobs.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Cell {
-    /// The seed.
-    pub seed: u64,
-    /// The run that trained the policies.
-    pub run: Option<usize>,
-    /// The exam; nothing if the run examined itself.
-    pub exam: Option<usize>,
-}
-
-impl Cell {
-    /// The last job of all that it needs.
-    pub fn last(&self) -> Option<usize> {
-        self.exam.or(self.run)
-    }
-
-    /// The runs whose policies it examines: one, or one for each row that it is put together of.
-    pub fn trainings(&self, jobs: &[Job]) -> Vec<usize> {
-        let is_run = |place: &usize| matches!(jobs[*place].work, Work::Train { .. });
-        let needed = self.exam.filter(|_| self.run.is_none()).map(|exam| &jobs[exam].needs);
-        let needed = needed.into_iter().flatten().copied().filter(is_run);
-        self.run.into_iter().chain(needed).collect()
-    }
 }
 
 impl Plan {
@@ -84,15 +44,16 @@ impl Plan {
         jobs: usize,
     ) -> Result<Self, ExperimentError> {
         let rows = expand(&file)?;
+        let families = families(&file.compare, &rows);
         let wanted = wanted(&rows, only)?;
-        let mut planned = plan_rows(needed(rows, &wanted), &file.exam, program, jobs)?;
+        let mut planned = plan_rows(needed(rows, &wanted), &file, program, jobs)?;
         for planned in &planned {
             put(&folder.row_file(&planned.row), &planned.config.to_toml())?;
         }
         let is_wanted = |planned: &PlannedRow| wanted.contains(&planned.row.label());
         if let Some(kept) = kept {
             for row in planned.iter_mut().filter(|row| is_wanted(row)) {
-                row.kept = kept.of(row, &file.seeds)?;
+                row.kept = kept.of(row, &file)?;
             }
         }
         let mut builder =
@@ -103,7 +64,7 @@ impl Plan {
         check_claims(&file, &planned, !only.is_empty(), addresses)?;
         planned.iter_mut().zip(cells).for_each(|(row, cells)| row.cells = cells);
         planned.retain(is_wanted);
-        Ok(Plan { file, rows: planned, jobs })
+        Ok(Plan { file, rows: planned, families, jobs })
     }
 
     /// Keep the cells whose jobs are done.
@@ -115,90 +76,12 @@ impl Plan {
             for cell in &row.cells {
                 let last = cell.last().map(|place| &self.jobs[place]);
                 if last.is_some_and(|job| job.is_done(folder)) {
-                    kept.keep(row, *cell, &self.jobs, folder)?;
+                    kept.keep(row, &self.file, *cell, (&self.jobs, folder))?;
                 }
             }
         }
         Ok(())
     }
-}
-
-fn plan_rows(
-    rows: Vec<Row>,
-    exam: &Exam,
-    program: &Program,
-    jobs: usize,
-) -> Result<Vec<PlannedRow>, ExperimentError> {
-    let configs = resolve_all(&rows, exam, program, jobs)?;
-    let plan = |(row, config): (Row, Config)| {
-        let exam_config = with_sets(&row, &config)?;
-        Ok(PlannedRow { row, config, exam_config, cells: Vec::new(), kept: Vec::new() })
-    };
-    rows.into_iter().zip(configs).map(plan).collect()
-}
-
-/// The labels of the rows that are asked for: by name, by part, or by both.
-pub(super) fn wanted(rows: &[Row], only: &[String]) -> Result<BTreeSet<String>, ExperimentError> {
-    let is = |row: &Row, name: &String| [&row.name, &row.part, &row.label()].contains(&name);
-    if let Some(unknown) = only.iter().find(|name| !rows.iter().any(|row| is(row, name))) {
-        let names: BTreeSet<&str> = rows.iter().map(|row| row.name.as_str()).collect();
-        let hint = suggestion(unknown, names);
-        return Err(invalid("--only", format!("there is no row `{unknown}`{hint}")));
-    }
-    let is_wanted = |row: &&Row| only.is_empty() || only.iter().any(|name| is(row, name));
-    Ok(rows.iter().filter(is_wanted).map(Row::label).collect())
-}
-
-/// Those rows, and those that they take something of.
-fn needed(rows: Vec<Row>, wanted: &BTreeSet<String>) -> Vec<Row> {
-    let mut needed = wanted.clone();
-    let mut pending: Vec<&Row> = rows.iter().filter(|row| wanted.contains(&row.label())).collect();
-    while let Some(row) = pending.pop() {
-        let sources: Vec<&String> = match &row.source {
-            Source::Of(other) => vec![other],
-            Source::Combined(parts) => parts.values().collect(),
-            Source::Trained | Source::Prompted => Vec::new(),
-        };
-        let gives = |other: &&Row| {
-            other.part == row.part && (other.name == row.warm || sources.contains(&&other.name))
-        };
-        pending.extend(rows.iter().filter(gives).filter(|other| needed.insert(other.label())));
-    }
-    rows.into_iter().filter(|row| needed.contains(&row.label())).collect()
-}
-
-/// Rows that are trained as another is have its configuration.
-fn resolve_all(
-    rows: &[Row],
-    exam: &Exam,
-    program: &Program,
-    jobs: usize,
-) -> Result<Vec<Config>, ExperimentError> {
-    let of = |row: &Row| match &row.source {
-        Source::Of(other) => {
-            rows.iter().position(|known| known.part == row.part && known.name == *other)
-        }
-        _ => None,
-    };
-    let own: Vec<usize> = (0..rows.len()).filter(|&place| of(&rows[place]).is_none()).collect();
-    let asked: Vec<&Row> = own.iter().map(|&place| &rows[place]).collect();
-    let shares = asked.chunks(asked.len().div_ceil(jobs).max(1));
-    let resolved = parallel::try_in_order(jobs, shares, |share| resolve(share, exam, program))?;
-    let known: BTreeMap<usize, Config> =
-        own.into_iter().zip(resolved.into_iter().flatten()).collect();
-    let config = |(place, row)| known[&of(row).unwrap_or(place)].clone();
-    Ok(rows.iter().enumerate().map(config).collect())
-}
-
-fn with_sets(row: &Row, config: &Config) -> Result<Config, ExperimentError> {
-    let mut changed = config.clone();
-    for set in &row.exam_sets {
-        changed = changed.with(set).map_err(|error| ExperimentError::Refused {
-            row: row.label(),
-            reason: format!("exam_set: {error}"),
-        })?;
-    }
-    Ok(changed)
 }
 
 struct Builder<'a> {
@@ -254,6 +137,7 @@ impl Builder<'_> {
             }
             Source::Prompted => {
                 let loaded = self.warm(planned, find(&row.warm), seed)?;
+                check_taught(planned, &loaded)?;
                 let exam = Some(self.exam(planned, seed, None, loaded)?);
                 Ok(Cell { seed, run: None, exam })
             }
@@ -270,6 +154,7 @@ impl Builder<'_> {
                     loaded.retain(|known| known.policy != part.policy);
                     loaded.push(part);
                 }
+                check_taught(planned, &loaded)?;
                 let exam = Some(self.exam(planned, seed, None, loaded)?);
                 Ok(Cell { seed, run: None, exam })
             }

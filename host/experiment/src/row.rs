@@ -50,6 +50,12 @@ pub enum Source {
     Combined(BTreeMap<String, String>),
 }
 
+impl AsRef<Row> for Row {
+    fn as_ref(&self) -> &Row {
+        self
+    }
+}
+
 impl Row {
     /// Its name with its part's.
     pub fn label(&self) -> String {

@@ -57,6 +57,13 @@ pub enum State {
     Skipped,
 }
 
+impl State {
+    /// Whether what would come out of it will not be there.
+    fn is_lost(&self) -> bool {
+        matches!(self, State::Failed(_) | State::Skipped)
+    }
+}
+
 /// How far everything is.
 #[derive(Clone, Debug, Default)]
 pub struct Standing {
@@ -143,7 +150,7 @@ impl Schedule<'_> {
     }
 
     /// What earlier calls left. A run that was stopped by what happened in it would be stopped
-    /// again; what failed otherwise is tried again.
+    /// again, and what needs it is skipped; what failed otherwise is tried again.
     ///
     /// # Errors
     /// If the note of a failure cannot be read.
@@ -159,7 +166,14 @@ impl Schedule<'_> {
             let failure: Failure = read_json(&path)?;
             Ok(if failure.is_final() { State::Failed(failure) } else { State::Waiting })
         };
-        self.jobs.iter().map(state).collect()
+        let mut states = self.jobs.iter().map(state).collect::<Result<Vec<State>, _>>()?;
+        for (place, job) in self.jobs.iter().enumerate() {
+            let is_lost = job.needs.iter().any(|&need| states[need].is_lost());
+            if is_lost && states[place] == State::Waiting {
+                states[place] = State::Skipped;
+            }
+        }
+        Ok(states)
     }
 
     /// What one thread does.
@@ -196,8 +210,7 @@ impl Schedule<'_> {
             if states[place] != State::Waiting {
                 continue;
             }
-            let lost = |&need: &usize| matches!(states[need], State::Failed(_) | State::Skipped);
-            if job.needs.iter().any(lost) {
+            if job.needs.iter().any(|&need| states[need].is_lost()) {
                 states[place] = State::Skipped;
                 continue;
             }

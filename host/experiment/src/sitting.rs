@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::examined::Examined;
 use super::folder::Folder;
 use super::job::Job;
-use super::plan::Cell;
+use super::planned::Cell;
 use super::schedule::Failure;
 use troupe_core::outcome::{Outcome, read_outcomes};
 use troupe_core::storage::{StorageError, read_json};

@@ -296,6 +296,8 @@ fn in_latex(text: &str) -> String {
         '\\' => "\\textbackslash{}".to_owned(),
         '~' => "\\textasciitilde{}".to_owned(),
         '^' => "\\textasciicircum{}".to_owned(),
+        // As letters they are others in LaTeX's usual fonts.
+        '<' | '>' | '|' => format!("${letter}$"),
         '−' => "$-$".to_owned(),
         '–' => "--".to_owned(),
         '\n' => " ".to_owned(),
@@ -340,5 +342,15 @@ fn amount_of(amount: f64) -> String {
         amount if amount >= 1e6 => format!("{:.2} M", amount / 1e6),
         amount if amount >= 1e3 => format!("{:.1} k", amount / 1e3),
         amount => format!("{amount:.0}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_latex_takes_for_another_letter_is_written_as_mathematics() {
+        assert_eq!(in_latex("< 0.001 | −5 %"), "$<$ 0.001 $|$ $-$5 \\%");
     }
 }

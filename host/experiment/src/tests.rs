@@ -7,9 +7,10 @@ use std::fs;
 use std::path::Path;
 
 use super::file::{Exam, ExperimentFile};
-use super::guard::check_claims;
+use super::guard::{check_claims, families};
 use super::job::{Job, Loaded, Maker, Work};
-use super::plan::{Cell, Plan, PlannedRow};
+use super::plan::Plan;
+use super::planned::{Cell, PlannedRow};
 use super::row::{Row, Source, expand};
 use super::schedule::{Failure, State};
 use super::setup::WarmStart;
@@ -324,11 +325,13 @@ fn filled(folder: &Folder) -> (Plan, Vec<State>) {
             row,
             exam_config: config.clone(),
             config,
+            lenders: BTreeMap::new(),
             cells: (0..3).map(cell).collect(),
             kept: Vec::new(),
         }
     });
-    (Plan { rows: rows.collect(), file, jobs }, states)
+    let families = families(&file.compare, &expand(&file).unwrap());
+    (Plan { rows: rows.collect(), file, families, jobs }, states)
 }
 
 #[test]

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::error::{ExperimentError, invalid};
 use super::file::{Budget, Exam, ExperimentFile, RowEntry};
 use super::folder::Folder;
-use super::plan::{Plan, PlannedRow};
+use super::plan::Plan;
+use super::planned::PlannedRow;
 use super::results::sittings_of;
 use super::row::{Row, expand};
 use super::schedule::State;
@@ -61,6 +62,12 @@ impl Tune {
     pub(super) fn check(&self, file: &ExperimentFile) -> Result<(), ExperimentError> {
         if self.rows.is_empty() {
             return Err(invalid("tune.rows", "there is none; name rows that are trained"));
+        }
+        if file.exam.split != "test" {
+            let reason = "settings are chosen by validation tasks, and with `exam.split = \"validation\"` \
+                          they would be reported by these, too; leave out `tune`, or examine on \
+                          `test`";
+            return Err(invalid("tune", reason));
         }
         if self.values.is_empty() || self.values.values().any(Vec::is_empty) {
             let reason = "name settings with their values, such as \"train.learning_rate\" = \

@@ -10,9 +10,9 @@ use troupe_terminal::DeviceArg;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  host experiment configs/experiments/rows.toml
-  host experiment configs/experiments/rows.toml --jobs 4
-  host experiment configs/experiments/rows.toml --set exam.tasks=64 --set seeds=[1,2] --only team
+  host experiment configs/experiments/stronger-together.toml
+  host experiment configs/experiments/stronger-together.toml --jobs 4
+  host experiment configs/experiments/stronger-together.toml --set seeds=[1,2] --only at-shared
 
 A second call does what is missing: runs that were killed or stopped go on, and nothing is made
 twice. How to write such a file is in docs/experiment-files.md.")]
@@ -32,7 +32,7 @@ pub struct ExperimentArgs {
     /// Override a key of the file, such as exam.tasks=64 or seeds=[1,2].
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
-    /// Only these rows, and the claims about them.
+    /// Only these rows, and the claims about them, corrected as in the whole table.
     #[arg(long, value_delimiter = ',', value_name = "ROW")]
     pub only: Vec<String>,
     /// Draw the table of what is there, and start nothing.

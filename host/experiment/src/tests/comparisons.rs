@@ -10,7 +10,14 @@ name = "NAME"
     let file = parse(&entry.replace("NAME", name)).unwrap();
     let config = config(sets);
     let row = expand(&file).unwrap().remove(0);
-    PlannedRow { row, exam_config: config.clone(), config, cells: Vec::new(), kept: Vec::new() }
+    PlannedRow {
+        row,
+        exam_config: config.clone(),
+        config,
+        lenders: BTreeMap::new(),
+        cells: Vec::new(),
+        kept: Vec::new(),
+    }
 }
 
 #[test]

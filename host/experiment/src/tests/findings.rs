@@ -1,6 +1,9 @@
 //! What is found of rows that came out in one way or another.
 
+use std::collections::BTreeSet;
+
 use super::*;
+use crate::planned::trained_for;
 
 /// An experiment in which all is done: what each row solves of eight tasks, seed by seed, before
 /// and after.
@@ -41,12 +44,15 @@ impl Done {
                 row,
                 exam_config: config.clone(),
                 config,
+                lenders: BTreeMap::new(),
                 cells,
                 kept: Vec::new(),
             });
         }
         let states = vec![State::Done; jobs.len()];
-        Done { _temporary: temporary, folder, plan: Plan { file, rows, jobs }, states }
+        let families = families(&file.compare, &expand(&file).unwrap());
+        let plan = Plan { file, rows, families, jobs };
+        Done { _temporary: temporary, folder, plan, states }
     }
 
     fn results(&self) -> Result<Results, String> {
@@ -293,6 +299,7 @@ fn a_row_that_is_put_together_spends_what_its_parts_spend_together() {
                 row,
                 exam_config: config.clone(),
                 config,
+                lenders: BTreeMap::new(),
                 cells: Vec::new(),
                 kept: Vec::new(),
             }
@@ -370,8 +377,12 @@ fn cells_that_are_kept_say_what_the_runs_said_when_these_are_gone() {
     let kept = KeptCells::below(&cells);
     done.plan.keep_cells(&kept, &done.folder).unwrap();
     fs::remove_dir_all(done.folder.runs()).unwrap();
+    let of = |row: &PlannedRow, seeds: &[u64]| {
+        let file = ExperimentFile { seeds: seeds.to_vec(), ..parse(&compare("")).unwrap() };
+        kept.of(row, &file).map_err(|error| error.to_string())
+    };
     for row in &mut done.plan.rows {
-        row.kept = kept.of(row, &[1, 2, 3]).unwrap();
+        row.kept = of(row, &[1, 2, 3]).unwrap();
         row.cells.clear();
     }
     let again = done.results().unwrap();
@@ -379,15 +390,65 @@ fn cells_that_are_kept_say_what_the_runs_said_when_these_are_gone() {
     assert_eq!(again.claims, results.claims);
     // Where a seed is still to come, it is the only one that is.
     let row = &mut done.plan.rows[0];
-    row.kept = kept.of(row, &[1, 2]).unwrap();
+    row.kept = of(row, &[1, 2]).unwrap();
     row.cells = vec![Cell { seed: 3, run: Some(0), exam: None }];
     done.states[0] = State::Waiting;
     assert_eq!(done.results().unwrap().rows[0].notes, ["seed 3 is missing"]);
-    assert_eq!(kept.of(&done.plan.rows[0], &[2]).unwrap()[0].sitting.seed, 2);
-    // What was made with other settings is no cell of this row.
-    done.plan.rows[0].config = config(&["train.steps=9"]);
-    let refused = kept.of(&done.plan.rows[0], &[1]).unwrap_err().to_string();
-    assert!(refused.contains("`train.steps` 100 where it is 9; remove them"), "{refused}");
+    assert_eq!(of(&done.plan.rows[0], &[2]).unwrap()[0].sitting.seed, 2);
+    assert!(of(&done.plan.rows[0], &[9]).unwrap().is_empty());
+}
+
+#[test]
+fn a_cell_that_was_made_otherwise_is_refused_by_name_whatever_its_seed() {
+    let rows: [(&str, &[Solved]); 2] = [("a", &[[HALF, ALL]; 3]), ("b", &[[HALF, ONE]; 3])];
+    let mut done = Done::new(&compare(""), &rows);
+    done.plan.rows[0].lenders = BTreeMap::from([("b".to_owned(), config(&[]))]);
+    let kept = KeptCells::below(&done.folder.file("cells"));
+    done.plan.keep_cells(&kept, &done.folder).unwrap();
+    let of = |row: &PlannedRow, text: &str, seed: u64| {
+        let file = ExperimentFile { seeds: vec![seed], ..parse(text).unwrap() };
+        let cells = kept.of(row, &file).map_err(|error| error.to_string());
+        cells.map(|cells| cells.len())
+    };
+    let plain = compare("");
+    let row = &mut done.plan.rows[0];
+    assert_eq!((of(row, &plain, 1), of(row, &plain, 7)), (Ok(1), Ok(0)));
+    let said = of(row, &compare("[exam]\nsplit = 'validation'"), 1).unwrap_err();
+    assert!(said.contains("made with tasks of another split (`exam.split`); remove"), "{said}");
+    let said = of(row, &format!("warm = false\n{plain}"), 1).unwrap_err();
+    assert!(said.contains("made with another warm start (`warm`)"), "{said}");
+    row.lenders.insert("b".to_owned(), config(&["train.steps=9"]));
+    let said = of(row, &plain, 1).unwrap_err();
+    assert!(said.contains("the row `b`, in which `train.steps` 100 where it is 9"), "{said}");
+    row.lenders.clear();
+    // Seeds that stand beside others are as these were made.
+    row.config = config(&["train.steps=9"]);
+    for seed in [1, 7] {
+        let said = of(row, &plain, seed).unwrap_err();
+        assert!(said.contains("`train.steps` 100 where it is 9; remove them"), "{said}");
+    }
+}
+
+#[test]
+fn chances_are_corrected_for_claims_about_rows_that_are_left_out() {
+    let rows: [(&str, &[Solved]); 2] = [("a", &[[NONE, ALL]; 3]), ("b", &[[NONE, FEW]; 3])];
+    let mut done = Done::new(&compare("[[compare]]\nbetter = 'b'\nthan = 'a'"), &rows);
+    assert_eq!(done.plan.families, BTreeMap::from([(String::new(), 2)]));
+    let whole = done.results().unwrap().claims;
+    // As `--only` leaves it: one of the two claims is not looked at.
+    done.plan.file.compare.pop();
+    let part = done.results().unwrap().claims;
+    assert_eq!((part.len(), part[0].chance), (1, whole[0].chance));
+    assert!(part[0].chance.is_some());
+}
+
+#[test]
+fn what_a_row_is_put_together_of_is_tuned_with_it() {
+    let text = TUNED.replace("[tune]\n", "[[rows]]\nname = 'c'\nof = 'a'\n[tune]\n");
+    let rows = expand(&parse(&text).unwrap()).unwrap();
+    let asked = BTreeSet::from(["c".to_owned()]);
+    let trained = trained_for(&rows, &asked);
+    assert_eq!(trained, ["a", "c"].map(str::to_owned).into());
 }
 
 const TUNED: &str = "seeds = [1, 2]\nset = ['train.steps=5']\n[[rows]]\nname = 'a'\n[[rows]]\nname = 'b'\n\
@@ -482,6 +543,8 @@ fn a_choice_by_what_is_reported_and_one_of_nothing_are_refused() {
     assert!(said("[0.1, 0.2]", "[]").contains("`tune.values` cannot be used"));
     assert!(said("rows = ['a']", "rows = []").contains("`tune.rows` cannot be used"));
     assert!(said("[tune.values]", "share = 1.5\n[tune.values]").contains("`tune.share`"));
+    let validation = "[exam]\nsplit = 'validation'\n[tune]\n";
+    assert!(said("[tune]\n", validation).contains("`tune` cannot be used: settings are chosen by"));
     let both = "share = 0.5\nbudget = { steps = 2 }\n[tune.values]";
     assert!(said("[tune.values]", both).contains("leave out one"));
     let file = parse(&TUNED.replace("rows = ['a']", "rows = ['c']")).unwrap();

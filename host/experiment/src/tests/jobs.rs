@@ -38,7 +38,8 @@ fn an_exam_is_of_the_last_step_of_its_run_greedily_and_then_sampled() {
 fn what_failed_by_itself_is_tried_again_and_what_a_run_ended_is_not() {
     let temporary = tempfile::tempdir().unwrap();
     let folder = Folder::create(temporary.path()).unwrap();
-    let jobs = [job("a", "a", 1), job("b", "b", 1), job("c", "c", 1)];
+    let mut jobs = ["a", "b", "c", "d"].map(|name| job(name, name, 1));
+    jobs[3].needs = vec![1];
     let note = |address: &str, code| {
         let failure = Failure { code: Some(code), message: "no".to_owned() };
         troupe_core::storage::write_json(&folder.failure(address), &failure).unwrap();
@@ -52,6 +53,7 @@ fn what_failed_by_itself_is_tried_again_and_what_a_run_ended_is_not() {
     let states = schedule.earlier().unwrap();
     assert_eq!((&states[0], &states[2]), (&State::Waiting, &State::Waiting));
     assert!(matches!(&states[1], State::Failed(failure) if failure.code == Some(6)));
+    assert_eq!(states[3], State::Skipped, "what needs it is not to come");
     let states = schedule.run(2, |_| (), |_| ()).unwrap();
     assert!(matches!(&states[0], State::Failed(failure) if failure.code == Some(1)), "{states:?}");
     assert!(matches!(&states[1], State::Failed(failure) if failure.code == Some(6)));
@@ -105,8 +107,8 @@ fn a_run_that_ended_itself_counts_as_what_it_left_and_says_so() {
     // A cell keeps it.
     let kept = KeptCells::below(&temporary.path().join("cells"));
     plan.keep_cells(&kept, &folder).unwrap();
-    let cells = kept.of(&plan.rows[1], &[3]).unwrap();
-    assert_eq!(cells[0].sitting.ended.as_deref(), Some("nothing is learned any more"));
+    let cells = kept.of(&plan.rows[1], &plan.file).unwrap();
+    assert_eq!(cells[2].sitting.ended.as_deref(), Some("nothing is learned any more"));
 }
 
 #[test]
