@@ -13,6 +13,7 @@ use crate::cache::fresh_dir;
 use crate::process;
 use crate::progress::Elapsed;
 use crate::workspace::Workspace;
+use troupe_core::storage::write_file;
 
 const PAGE: &str = "docs/gpu.md";
 /// Where the page's figures begin.
@@ -119,8 +120,7 @@ impl<'a> Bench<'a> {
         let seconds = started.elapsed().as_secs_f64();
         self.found.parts.push(Part { name: name.to_owned(), seconds, said });
         let path = self.folder.join("found.json");
-        fs::write(&path, serde_json::to_vec_pretty(&self.found)?)
-            .with_context(|| format!("writing `{}`", path.display()))
+        Ok(write_file(&path, &serde_json::to_vec_pretty(&self.found)?)?)
     }
 
     /// Runs a program with the card and returns what it says; its progress is shown.
@@ -268,7 +268,7 @@ impl<'a> Bench<'a> {
             true => self.folder.join("gpu.md"),
             false => self.workspace.root.join(PAGE),
         };
-        fs::write(&path, page).with_context(|| format!("writing `{}`", path.display()))?;
+        write_file(&path, page.as_bytes())?;
         eprintln!("== written: {}, {}", path.display(), self.folder.join("found.json").display());
         Ok(())
     }

@@ -1,8 +1,7 @@
 //! `cargo xtask`: what a build needs, and the commands that the README names.
 //!
-//! Plain `cargo build` and `cargo test` work once `cargo xtask setup` has run. Nothing here links
-//! libtorch, or knows of the host more than how intervals are computed, so that it builds in a
-//! fresh clone.
+//! Plain `cargo build` works once `cargo xtask setup` has run. Nothing here links libtorch, or
+//! knows of the host more than how intervals are computed, so that it builds in a fresh clone.
 
 mod c_stack;
 mod apt;
@@ -46,8 +45,10 @@ mod wasm_target;
 mod wheel;
 mod workspace;
 
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::thread;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -109,10 +110,10 @@ enum Task {
         #[arg(long)]
         page: bool,
     },
-    /// Set up, build and fill the cells of docs/methods, two at a time: some hours in all. Cells
-    /// that are filled stay, so it goes on where it was stopped
+    /// Set up, build and fill the cells of docs/methods, two at a time: some two hours in all.
+    /// Cells that are filled stay, so it goes on where it was stopped
     Methods {
-        /// One seed and little work, beside the cells: whether all of it runs, in eight minutes
+        /// One seed and little work, beside the cells: whether all of it runs, in four minutes
         #[arg(long)]
         quick: bool,
         /// Only these methods
@@ -355,23 +356,37 @@ fn perform(task: &Task) -> Result<()> {
             build_plugins(&workspace, &toolchain, true)?;
             engine::check(&workspace, python.as_deref())
         }
-        Task::Test { skip_lints } => {
-            let toolchain = set_up(&workspace, Flavour::Cpu)?;
-            author_tools::ensure(&workspace, &Cache::open()?)?;
-            debian_tools::ensure(&Cache::open()?)?;
-            python_tools::ensure(&Cache::open()?)?;
-            build_plugins(&workspace, &toolchain, true)?;
-            let checks = Checks::of(&workspace, !skip_lints)?;
-            if !skip_lints {
-                checks.look()?;
-            }
-            checks.build()?;
-            pretrained::SMOLLM2.ensure(&workspace, &Cache::open()?)?;
-            checks.test()?;
-            headline::check(&workspace, &Layout::of(&workspace)?)?;
-            quickstart::check(&workspace)
-        }
+        Task::Test { skip_lints } => test(&workspace, !skip_lints),
     }
+}
+
+/// What continuous integration runs.
+fn test(workspace: &Workspace, lints: bool) -> Result<()> {
+    let toolchain = set_up(workspace, Flavour::Cpu)?;
+    let checks = Checks::of(workspace, lints)?;
+    let cache = Cache::open()?;
+    // What only tests use comes over the network while the processors build.
+    thread::scope(|scope| {
+        let tools = scope.spawn(|| ensure_test_tools(workspace, &cache));
+        build_plugins(workspace, &toolchain, true)?;
+        if lints {
+            checks.look()?;
+        }
+        checks.build()?;
+        tools.join().unwrap_or_else(|panic| resume_unwind(panic))
+    })?;
+    pretrained::SMOLLM2.ensure(workspace, &cache)?;
+    // Tests call tasks that open it, too.
+    drop(cache);
+    checks.test()?;
+    headline::check(workspace, &Layout::of(workspace)?)?;
+    quickstart::check(workspace)
+}
+
+fn ensure_test_tools(workspace: &Workspace, cache: &Cache) -> Result<()> {
+    author_tools::ensure(workspace, cache)?;
+    debian_tools::ensure(cache)?;
+    python_tools::ensure(cache)
 }
 
 /// The folder for what others install.

@@ -14,6 +14,7 @@ use crate::process::{self, Failed};
 use crate::progress::Elapsed;
 use crate::workspace::Workspace;
 use page::{Origin, Results, page};
+use troupe_core::storage::write_file;
 
 /// An experiment, and the page that its table is shown on.
 struct Sheet {
@@ -137,9 +138,7 @@ fn write_page(workspace: &Workspace, sheet: &Sheet) -> Result<PathBuf> {
         let path = folder.join(name);
         fs::read_to_string(&path).with_context(|| format!("reading `{}`", path.display()))
     };
-    let write = |path: &PathBuf, text: String| {
-        fs::write(path, text).with_context(|| format!("writing `{}`", path.display()))
-    };
+    let write = |path: &PathBuf, text: String| anyhow::Ok(write_file(path, text.as_bytes())?);
     let results: Results = serde_json::from_str(&read("results.json")?)?;
     let page = page(&results, &read("table.md")?, &origin(workspace)?, sheet);
     let Some((kept, curves)) = sheet.kept else {

@@ -12,13 +12,12 @@ mod memory;
 mod page;
 mod run;
 
-use std::fs;
-
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use crate::cache::fresh_dir;
 use crate::progress::Elapsed;
 use crate::workspace::Workspace;
+use troupe_core::storage::write_file;
 
 /// Measures this machine, and writes docs/scale.md; the host and its plugins have been built.
 pub fn measure(workspace: &Workspace) -> Result<()> {
@@ -33,8 +32,7 @@ pub fn measure(workspace: &Workspace) -> Result<()> {
     eprintln!("== programs graded");
     let grading = grading::trace(&host, &folder)?;
     let path = workspace.root.join("docs/scale.md");
-    fs::write(&path, page::page(&host, &run, &memory, &grading)?)
-        .with_context(|| format!("writing `{}`", path.display()))?;
+    write_file(&path, page::page(&host, &run, &memory, &grading)?.as_bytes())?;
     eprintln!("== docs/scale.md, written in {elapsed}");
     Ok(())
 }

@@ -10,6 +10,7 @@ use super::cell::{Cell, Found};
 use super::plan::{Figure, Method, Plan, Row};
 use crate::workspace::Workspace;
 use troupe_core::statistics::{Estimate, Interval, Verdict, holm};
+use troupe_core::storage::write_file;
 
 /// Writes every page.
 pub fn write(workspace: &Workspace, plan: &Plan) -> Result<()> {
@@ -24,7 +25,7 @@ pub fn write(workspace: &Workspace, plan: &Plan) -> Result<()> {
         };
         let after = rest.split_once(&end).map_or("", |(_, after)| after);
         let seen = seen(workspace, plan, method)?;
-        fs::write(&path, format!("{before}{begin}{seen}{end}{after}"))?;
+        write_file(&path, format!("{before}{begin}{seen}{end}{after}").as_bytes())?;
     }
     Ok(())
 }
