@@ -329,7 +329,10 @@ fn a_void_episode_is_an_error_with_its_cause_and_has_no_reward() {
         (&void["data"]["code"], &void["data"]["cause"]),
         (&json!("EXECUTION_ERROR"), &json!("trap"))
     );
-    assert_eq!(server.post("/reset", "{}").status, 500);
+    let over_http = server.post("/reset", "{}");
+    assert_eq!(over_http.status, 500);
+    let told = over_http.json();
+    assert_eq!((&told["void"], &told["cause"]), (&json!(true), &json!("trap")), "{told}");
 }
 
 #[test]
@@ -378,6 +381,19 @@ fn a_session_is_had_as_tools_and_through_a_socket_at_once() {
     assert_eq!(told["data"]["result"], tools["result"]);
     let mut second = Socket::at(&server, &format!("/ws?session_id={id}"), "").unwrap();
     assert_eq!(second.hear()["data"]["code"], "SESSION_ERROR");
+    let within = |session: &str| {
+        let parameters = json!({"session_id": session, "name": "observe"});
+        let request =
+            json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": parameters});
+        json!({"type": "mcp", "data": request})
+    };
+    let own = socket.ask(&within(id));
+    assert_eq!(own["data"]["result"]["isError"], false, "{own}");
+    let mut stranger = Socket::open(&server);
+    let refused = stranger.ask(&within(id));
+    assert_eq!(refused["data"]["error"]["code"], -32602, "{refused}");
+    assert!(refused.to_string().contains("`session_id`"), "{refused}");
+    drop(stranger);
     assert_eq!(tool("fly", json!({}))["error"]["code"], -32602);
     assert_eq!(call("tools/fly", json!({}))["error"]["code"], -32601);
     drop(socket);
@@ -393,6 +409,45 @@ fn a_session_is_had_as_tools_and_through_a_socket_at_once() {
     );
     socket.send(TEXT, b"{");
     assert_eq!(socket.hear()["error"]["code"], -32700);
+}
+
+#[test]
+fn what_nobody_would_read_is_refused_by_name() {
+    let server = serve("plan-path", &["--set", "environment.preset=easy"]);
+    let mut socket = Socket::open(&server);
+    socket.ask(&reset(3));
+    let tool = |name: &str, more: Value| {
+        let mut parameters = json!({"name": name});
+        parameters.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let request =
+            json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": parameters});
+        json!({"type": "mcp", "data": request})
+    };
+    for (message, field) in [
+        (json!({"type": "reset", "data": {"seed": 4}, "seed": 5}), "seed"),
+        (json!({"type": "state", "data": {"verbose": true}}), "verbose"),
+        (json!({"type": "reset", "data": {"seed": 1, "task": {"seed": 2}}}), "seed"),
+        (tool("observe", json!({"arguments": {"role": "player"}})), "role"),
+        (tool("moves", json!({"arguments": {"text": "D", "kind": "plan"}})), "kind"),
+        (tool("moves", json!({"argument": {"text": "D"}})), "argument"),
+    ] {
+        let refused = socket.ask(&message).to_string();
+        assert!(refused.contains("error") && refused.contains(&format!("`{field}`")), "{refused}");
+    }
+    for (path, body, field) in [
+        ("/plan-path/num_tasks", json!({"split": "train", "index": 1}), "index"),
+        ("/plan-path/task", json!({"index": 3, "spilt": "test"}), "spilt"),
+        ("/plan-path/task_range", json!({"start": 1, "stop": 3, "step": 2}), "step"),
+    ] {
+        let refused = server.post(path, &body.to_string());
+        assert!(refused.status == 400 && refused.body.contains(&format!("`{field}`")), "{path}");
+    }
+    let task = json!({"seed": null, "task": {"split": "test", "index": 5}});
+    let begun = socket.ask(&json!({"type": "reset", "data": task}));
+    let metadata = &begun["data"]["metadata"];
+    assert_eq!((&metadata["split"], &metadata["seed"]), (&json!("test"), &json!(5)), "{begun}");
+    let apart = json!({"split": "train", "task": {"split": "test", "index": 5}});
+    assert_eq!(server.post("/reset", &apart.to_string()).status, 422);
 }
 
 #[test]

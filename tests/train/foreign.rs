@@ -15,18 +15,23 @@ const SMALL: &str = "[rollout]\ntasks_per_step = 8\nbranches = 4\nmax_turns = 4\
                      [train]\nsteps = 2\n[imitation]\nenabled = false\n\
                      [validation]\ntasks = 16\ntasks_during_training = 8\n";
 
-/// docs/openenv/serve_python.py with an environment of tests/fixtures/foreign/toys.py.
+/// docs/openenv/serve_python.py with an environment of tests/fixtures/foreign.
 struct PythonServer {
     child: Child,
     address: String,
 }
 
 impl PythonServer {
+    /// With a class of toys.py.
     fn of(class: &str, options: &str) -> Self {
+        PythonServer::serving(&format!("toys:{class}"), options)
+    }
+
+    fn serving(class: &str, options: &str) -> Self {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let mut child = Command::new("python3")
             .arg(root.join("docs/openenv/serve_python.py"))
-            .args([&format!("toys:{class}"), "--port", "0", "--options", options])
+            .args([class, "--port", "0", "--options", options])
             .env("PYTHONPATH", root.join("tests/fixtures/foreign"))
             .env("PYTHONDONTWRITEBYTECODE", "1")
             .stdout(Stdio::piped())
@@ -207,6 +212,22 @@ fn an_end_by_the_servers_limit_is_no_failure_and_an_evaluation_says_what_it_was_
     let (code, _, stderr) = run(&["eval", "--run", name, "--tasks", "4"]);
     assert_eq!(code, 0, "{stderr}");
     assert!(stderr.contains("neither isolated nor reproducible"), "{stderr}");
+}
+
+#[test]
+fn a_split_that_a_server_lists_is_asked_for_and_one_that_it_lacks_is_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    // It begins no task whose split is not named.
+    let server = PythonServer::serving("splits:Halves", "{}");
+    let (code, stderr, _) = train(folder.path(), &server.address, &[]);
+    assert_eq!(code, 6, "{stderr}");
+    let refused = "lists no split `validation`, but `train`, `test`";
+    assert!(stderr.contains(refused), "{stderr}");
+    let told = ["--set", "environment.validation_split=test"];
+    let again = tempfile::tempdir().unwrap();
+    let (code, stderr, run) = train(again.path(), &server.address, &told);
+    assert_eq!(code, 0, "{stderr}");
+    assert!(void(&run).is_empty(), "{:?}", void(&run));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Deserialize;
 use serde_json::json;
@@ -24,6 +24,9 @@ pub(super) struct Adapters {
     within: PathBuf,
     /// The number of the next one.
     next: AtomicUsize,
+    /// Held by who loads or unloads one, so that what was found of the models is still so when
+    /// they change.
+    changing: Mutex<()>,
 }
 
 #[derive(Deserialize)]
@@ -46,7 +49,13 @@ struct Unload {
 impl Adapters {
     /// Those within a folder; so many models are there already.
     pub(super) fn new(within: PathBuf, models: usize) -> Self {
-        Adapters { within, next: AtomicUsize::new(models) }
+        Adapters { within, next: AtomicUsize::new(models), changing: Mutex::default() }
+    }
+
+    /// Waits for the others who change the models.
+    fn alone(&self) -> MutexGuard<'_, ()> {
+        // It guards no value that could be half changed.
+        self.changing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The folder that a client means, if it may.
@@ -84,6 +93,7 @@ impl PolicyApi {
             return Err(Refused::request("`load_inplace` is not supported; use another name"));
         }
         let found = adapters.find(&name, &folder)?;
+        let _alone = adapters.alone();
         let models = self.models();
         if models.iter().any(|model| model.name == name) {
             return Err(Refused::request(format!("the adapter `{name}` has already been loaded")));
@@ -109,6 +119,7 @@ impl PolicyApi {
 
     fn unload(&self, wanted: &Unload) -> Result<String, Refused> {
         let name = &wanted.lora_name;
+        let _alone = self.adapters.as_ref().map(Adapters::alone);
         let found = {
             let mut models = self.models.write().unwrap_or_else(PoisonError::into_inner);
             let is_it = |model: &Arc<Model>| model.name == *name && model.folder.is_some();

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
+use super::news::{News, Teller};
 use super::refused::Refused;
 use troupe_core::config::LoraConfig;
 use troupe_core::seed::Seed;
@@ -29,19 +30,7 @@ pub(super) struct Job {
     pub(super) sampling: Sampling,
     /// Whether it is told as it grows.
     pub(super) streams: bool,
-    pub(super) news: Sender<News>,
-}
-
-/// What is told of a job.
-pub(super) enum News {
-    /// Every answer to every prompt, as far as it is.
-    Grown(Vec<SoFar>),
-    /// All answers, prompt by prompt.
-    Done(Vec<Completion>),
-    /// There will be none, because what is asked cannot be.
-    Refused(String),
-    /// There will be none.
-    Failed(String),
+    pub(super) news: Teller,
 }
 
 /// What is handed in.
@@ -212,7 +201,7 @@ impl<'p> Work<'p> {
     fn take(&mut self, job: Job, left: Arc<AtomicBool>) {
         let Some(model) = self.models.iter().position(|model| *model == job.model) else {
             let reason = "the adapter was unloaded before it answered".to_owned();
-            return drop(job.news.send(News::Refused(reason)));
+            return job.news.tell(News::Refused(reason));
         };
         let known = self.ways.iter().position(|way| way.sampling == job.sampling);
         let made = match known {
@@ -225,7 +214,7 @@ impl<'p> Work<'p> {
                 // The last is the one that was used last.
                 self.ways.push(way);
             }
-            Err(error) => drop(job.news.send(News::Refused(error.to_string()))),
+            Err(error) => job.news.tell(News::Refused(error.to_string())),
         }
     }
 
@@ -255,7 +244,7 @@ impl Way<'_> {
             Ok(tickets) => {
                 self.open.push(Open { job, left, tickets, done: BTreeMap::new(), told: 0 });
             }
-            Err(error) => drop(job.news.send(News::Refused(error.to_string()))),
+            Err(error) => job.news.tell(News::Refused(error.to_string())),
         }
     }
 
@@ -287,7 +276,7 @@ impl Way<'_> {
             Err(error) => {
                 for Open { job, tickets, .. } in open.drain(..) {
                     tickets.into_iter().for_each(|ticket| engine.cancel(ticket));
-                    drop(job.news.send(News::Failed(error.to_string())));
+                    job.news.tell(News::Failed(error.to_string()));
                 }
             }
         }
@@ -295,8 +284,11 @@ impl Way<'_> {
 }
 
 impl Open {
-    /// Tell the tokens so far, if there are new ones.
+    /// Tell the tokens so far, if there are new ones and the former were heard.
     fn tell(&mut self, engine: &Engine) {
+        if self.job.news.is_ahead() {
+            return;
+        }
         let so_far = |ticket: &usize| match self.done.get(ticket) {
             Some(done) => done.iter().map(SoFar::from).collect(),
             None => engine.so_far(*ticket),
@@ -305,8 +297,7 @@ impl Open {
         let count = grown.iter().map(|one| one.tokens.len()).sum();
         if count > self.told {
             self.told = count;
-            // If the client has left, the ticket says so.
-            drop(self.job.news.send(News::Grown(grown)));
+            self.job.news.tell(News::Grown(grown));
         }
     }
 
@@ -316,7 +307,77 @@ impl Open {
             return false;
         }
         let answers = self.tickets.iter().filter_map(|ticket| self.done.remove(ticket));
-        drop(self.job.news.send(News::Done(answers.flatten().collect())));
+        self.job.news.tell(News::Done(answers.flatten().collect()));
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::iter;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::news::{Listener, MOST_UNHEARD, line};
+    use crate::tests::policy;
+
+    fn sampling() -> Sampling {
+        Sampling {
+            temperature: 1.0,
+            top_p: 1.0,
+            top_k: 0,
+            min_p: 0.0,
+            repetition_penalty: 1.0,
+            stop: Vec::new(),
+            constraint: None,
+            max_completion_tokens: 24,
+            thinking_budget: 0,
+        }
+    }
+
+    fn waiting(listener: &Listener) -> Vec<News> {
+        iter::from_fn(|| listener.hear_within(Duration::ZERO).ok()).collect()
+    }
+
+    /// What is heard of some answers by who listens after these steps of the work, and at its end.
+    fn heard(listens: fn(usize) -> bool) -> Vec<News> {
+        let policies = BTreeMap::from([(0, policy())]);
+        let count = AtomicUsize::new(0);
+        let mut work = Work::new(&policies, &count);
+        let (news, listener) = line(MOST_UNHEARD);
+        let prompts: Vec<Arc<[u32]>> = vec![Arc::from([4, 5, 6])];
+        let seeds = (0..16).map(|answer| Seed::new(3).at(answer)).collect();
+        let job = Job { model: 0, prompts, seeds, sampling: sampling(), streams: true, news };
+        work.take(job, Arc::default());
+        let (mut all, mut steps) = (Vec::new(), 0);
+        while work.ways.iter().any(|way| !way.open.is_empty()) {
+            work.ways.iter_mut().for_each(Way::work);
+            steps += 1;
+            if listens(steps) {
+                all.extend(waiting(&listener));
+            }
+        }
+        all.extend(waiting(&listener));
+        all
+    }
+
+    #[test]
+    fn who_reads_slowly_is_told_less_on_the_way_and_the_same_in_the_end() {
+        let tokens = |news: &News| match news {
+            News::Grown(answers) => Some(answers.iter().map(|it| it.tokens.len()).sum::<usize>()),
+            _ => None,
+        };
+        let grown = |heard: &[News]| -> Vec<usize> { heard.iter().filter_map(tokens).collect() };
+        let always = heard(|_| true);
+        let seldom = heard(|step| step.is_multiple_of(5));
+        let never = heard(|_| false);
+        assert!(grown(&always).len() > 10, "{:?}", grown(&always));
+        assert!(grown(&seldom).len() < grown(&always).len() / 2, "{:?}", grown(&seldom));
+        assert_eq!(grown(&never).len(), 1, "one copy waits, however long the answers become");
+        for told in [&always, &seldom] {
+            assert!(grown(told).is_sorted_by(|before, after| before < after));
+        }
+        assert!(matches!(always.last(), Some(News::Done(_))));
+        assert_eq!((seldom.last(), never.last()), (always.last(), always.last()));
     }
 }

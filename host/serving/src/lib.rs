@@ -2,14 +2,16 @@
 //!
 //! A request is read by `question`, answered by the `desk`, one thread that owns the engines and
 //! lets answers to all requests grow side by side, and written down by `answer`, whole or piece by
-//! piece. `adapters` lets clients load and unload some. Connections are the runtime's `server`.
-//! `team` is a whole team as a model, played by who is above this crate.
+//! piece, from the `news` that the desk tells meanwhile. `adapters` lets clients load and unload
+//! some. Connections are the runtime's `server`. `team` is a whole team as a model, played by who is
+//! above this crate.
 
 mod adapters;
 mod answer;
 mod desk;
 mod fields;
 mod message;
+mod news;
 mod question;
 mod refused;
 mod streaming;
@@ -18,7 +20,7 @@ mod team;
 mod tests;
 
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -30,7 +32,8 @@ use troupe_server::{Api, ApiRequest, ApiResponse};
 
 use adapters::Adapters;
 use answer::{Form, whole};
-use desk::{Desk, Job, News};
+use desk::{Desk, Job};
+use news::{Listener, MOST_UNHEARD, News, line};
 use question::Question;
 use refused::Refused;
 use streaming::Events;
@@ -125,7 +128,7 @@ impl PolicyApi {
     fn complete(&self, form: Form, request: &ApiRequest) -> Result<ApiResponse, Refused> {
         let models = self.models();
         let question = Question::read(form, &request.body, &models)?;
-        let (news, heard) = channel();
+        let (news, heard) = line(MOST_UNHEARD);
         let model = models[question.model].clone();
         let (wording, name) = (model.wording.clone(), model.name.clone());
         let ticket = self.desk.ask(Job {
@@ -180,9 +183,9 @@ impl Api for PolicyApi {
 }
 
 /// What is heard next, while the client is there to be told.
-fn hear(heard: &Receiver<News>, request: &ApiRequest) -> Result<News, Refused> {
+fn hear(heard: &Listener, request: &ApiRequest) -> Result<News, Refused> {
     loop {
-        match heard.recv_timeout(LOOK) {
+        match heard.hear_within(LOOK) {
             Ok(news) => return Ok(news),
             Err(RecvTimeoutError::Timeout) if !request.has_left() => {}
             Err(RecvTimeoutError::Timeout) => {

@@ -1,12 +1,12 @@
 //! An answer piece by piece, as server-sent events: put together they are the answer in one piece.
 
 use std::collections::VecDeque;
-use std::sync::mpsc::Receiver;
 
 use serde_json::{Value, json};
 
 use super::answer::{Form, add_tokens, finish_reason, usage};
-use super::desk::{News, Ticket};
+use super::desk::Ticket;
+use super::news::{Listener, News};
 use super::question::Question;
 use super::refused::Refused;
 use troupe_core::trajectory::Completion;
@@ -22,7 +22,7 @@ pub(super) struct Events {
     id: String,
     created: u64,
     wording: Wording,
-    heard: Receiver<News>,
+    heard: Listener,
     /// Dropped with the stream if the client leaves.
     _ticket: Option<Ticket>,
     /// What was sent of each answer.
@@ -44,7 +44,7 @@ impl Events {
     pub(super) fn new(
         (question, model, (id, created)): (Question, String, (String, u64)),
         wording: Wording,
-        heard: Receiver<News>,
+        heard: Listener,
         ticket: Option<Ticket>,
     ) -> Self {
         let answers = question.prompts.len() * question.seeds.len();
@@ -186,7 +186,7 @@ impl Iterator for Events {
 
     fn next(&mut self) -> Option<String> {
         while self.ready.is_empty() && !self.is_over {
-            let news = self.heard.recv().ok()?;
+            let news = self.heard.hear()?;
             if let Err(refused) = self.take_in(news) {
                 self.ready.push_back(refused.to_json().to_string());
                 self.end();

@@ -1,14 +1,16 @@
 //! A tiny policy whose tokens are parts of letters, and what is made of its answers.
 
 use std::collections::BTreeMap;
+use std::iter;
 use std::path::Path;
-use std::sync::mpsc::channel;
+use std::sync::Barrier;
+use std::thread;
 
 use serde_json::{Map, json};
 
 use super::desk::Ticket;
 use super::*;
-use troupe_core::config::PolicyConfig;
+use troupe_core::config::{LoraConfig, PolicyConfig};
 use troupe_core::seed::Seed;
 use troupe_core::trajectory::StopReason;
 use troupe_model::Device;
@@ -137,9 +139,9 @@ pub(super) fn api() -> PolicyApi {
     PolicyApi::new(vec![("tiny".to_owned(), policy())], None)
 }
 
-/// What an answer has when it was heard to its end.
+/// What an answer has when it was heard to its end, whoever is slower.
 fn record(api: &PolicyApi, question: &Question) -> (Vec<News>, Ticket) {
-    let (news, heard) = channel();
+    let (news, heard) = line(usize::MAX);
     let ticket = api.desk.ask(Job {
         model: question.model,
         prompts: question.prompts.clone(),
@@ -148,7 +150,23 @@ fn record(api: &PolicyApi, question: &Question) -> (Vec<News>, Ticket) {
         streams: true,
         news,
     });
-    (heard.iter().collect(), ticket.unwrap())
+    (iter::from_fn(|| heard.hear()).collect(), ticket.unwrap())
+}
+
+/// The events of a stream to which this is told, but for the last.
+fn events_of(
+    question: Question,
+    wording: &Wording,
+    about: (String, u64),
+    told: Vec<News>,
+) -> Vec<Value> {
+    let (news, heard) = line(usize::MAX);
+    told.into_iter().for_each(|one| news.tell(one));
+    let events = Events::new((question, "tiny".to_owned(), about), wording.clone(), heard, None);
+    let events: Vec<String> = events.collect();
+    let (last, events) = events.split_last().unwrap();
+    assert_eq!(last, "[DONE]");
+    events.iter().map(|event| serde_json::from_str(event).unwrap()).collect()
 }
 
 /// Pieces put together as a client does it: texts and lists are joined, and of everything else
@@ -258,28 +276,27 @@ fn a_thousand_streams_add_up_to_the_answers_in_one_piece() {
         let form = if number < 1000 { Form::Chat } else { Form::Text };
         let asked = drawn(Seed::new(5).at(number), form);
         let read = || Question::read(form, asked.to_string().as_bytes(), &models).unwrap();
-        let (recorded, ticket) = record(&api, &read());
+        let (recorded, _ticket) = record(&api, &read());
         let Some(News::Done(completions)) = recorded.last() else { panic!("{asked}") };
         let about = ("answer".to_owned(), 7);
         let mut whole = whole(&read(), "tiny", &about, &wording, completions);
         stopped += completions.iter().filter(|one| one.stop == StopReason::Sequence).count();
         parted += completions.iter().filter(|one| one.text.contains('\u{fffd}')).count();
-        let (news, heard) = channel();
-        recorded.into_iter().for_each(|one| news.send(one).unwrap());
-        let events =
-            Events::new((read(), "tiny".to_owned(), about), wording.clone(), heard, Some(ticket));
-        let events: Vec<String> = events.collect();
-        assert_eq!(events.last().map(String::as_str), Some("[DONE]"));
-        let events: Vec<Value> = events[..events.len() - 1]
-            .iter()
-            .map(|event| serde_json::from_str(event).unwrap())
-            .collect();
+        // A client that reads slowly is not told all of it on the way.
+        let seed = Seed::new(6).at(number);
+        let is_told = |(at, one): &(usize, &News)| {
+            !matches!(one, News::Grown(_)) || seed.at(*at as u64).unit() < 0.3
+        };
+        let told = recorded.iter().enumerate().filter(is_told).map(|(_, one)| one.clone());
+        let seldom = events_of(read(), &wording, about.clone(), told.collect());
+        let events = events_of(read(), &wording, about, recorded);
         pieces += events.len();
         let together = put_together(&events);
         if together.get("usage").is_none() {
             whole.as_object_mut().unwrap().remove("usage");
         }
         assert_eq!(together, whole, "{asked}");
+        assert_eq!(put_together(&seldom), whole, "{asked}");
     }
     assert!(pieces > 6000 && stopped > 500 && parted > 300, "{pieces} {stopped} {parted}");
 }
@@ -330,6 +347,36 @@ fn a_model_can_be_looked_at_by_its_name() {
         (404, &json!("model_not_found"), &json!("model"))
     );
     assert!(error["message"].as_str().unwrap().contains("`a/b c`"), "{error}");
+}
+
+#[test]
+fn of_two_clients_who_load_one_name_at_once_only_one_succeeds() {
+    let (base, within) = (policy(), tempfile::tempdir().unwrap());
+    let adapter = within.path().join("adapter");
+    let lora = LoraConfig { rank: 2, ..LoraConfig::default() };
+    base.adapt(&lora, Seed::new(1)).unwrap().save(&adapter).unwrap();
+    let api = PolicyApi::new(vec![("tiny".to_owned(), base)], Some(within.path().to_owned()));
+    let load = json!({ "lora_name": "mine", "lora_path": adapter });
+    for _ in 0..8 {
+        let together = Barrier::new(2);
+        let ask = || {
+            together.wait();
+            answer(&api, "/v1/load_lora_adapter", Some(load.clone()))
+        };
+        let mut said = thread::scope(|scope| {
+            [scope.spawn(ask), scope.spawn(ask)].map(|client| client.join().unwrap())
+        });
+        said.sort_by_key(|(status, _)| *status);
+        let [(done, _), (refused, reason)] = said;
+        assert_eq!((done, refused), (200, 400), "{reason}");
+        assert!(reason.to_string().contains("has already been loaded"), "{reason}");
+        assert_eq!(api.models().iter().filter(|model| model.name == "mine").count(), 1);
+        let unload = || {
+            let name = json!({ "lora_name": "mine" });
+            answer(&api, "/v1/unload_lora_adapter", Some(name)).0
+        };
+        assert_eq!((unload(), unload()), (200, 404));
+    }
 }
 
 #[test]

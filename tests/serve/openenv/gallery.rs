@@ -115,6 +115,31 @@ fn several_environments_are_served_below_their_names_and_a_page_leads_to_them() 
 }
 
 #[test]
+fn a_session_is_known_only_where_it_was_begun() {
+    let server = several(&["sudoku", "plan-path"], &["--sessions", "1"]);
+    let call = |name: &str, method: &str, parameters: Value| {
+        let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": parameters});
+        server.post(&format!("/{name}/mcp"), &request.to_string()).json()
+    };
+    let created = call("sudoku", "openenv/session/create", json!({}));
+    let id = created["result"]["session_id"].as_str().unwrap();
+    let begin = json!({"session_id": id, "name": "begin", "arguments": {"seed": 1}});
+    let close = json!({"session_id": id});
+    for (method, parameters) in [("tools/call", &begin), ("openenv/session/close", &close)] {
+        let unknown = call("plan-path", method, parameters.clone());
+        assert_eq!(unknown["error"]["code"], -32602, "{unknown}");
+        assert!(unknown.to_string().contains("there is no session"), "{unknown}");
+    }
+    let at = |name: &str| Socket::at(&server, &format!("/{name}/ws?session_id={id}"), "").unwrap();
+    assert_eq!(at("plan-path").hear()["data"]["code"], "SESSION_ERROR");
+    let full = call("plan-path", "openenv/session/create", json!({}));
+    assert_eq!(full["error"]["data"]["code"], "CAPACITY_REACHED", "places are shared: {full}");
+    assert_eq!(call("sudoku", "tools/call", begin)["result"]["isError"], false);
+    assert_eq!(at("sudoku").ask(&json!({"type": "state"}))["data"]["seed"], 1);
+    assert_eq!(call("sudoku", "openenv/session/close", close)["result"]["closed"], true);
+}
+
+#[test]
 fn environments_side_by_side_share_their_sessions_and_their_token() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("token.txt");

@@ -13,7 +13,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::address::Address;
-use super::trouble::Trouble;
+use super::trouble::{Trouble, short};
 
 /// How long a connection may take.
 pub(super) const CONNECT: Duration = Duration::from_secs(10);
@@ -53,7 +53,14 @@ impl Http<'_> {
             status if status.is_success() => serde_json::from_slice(&bytes)
                 .map(Some)
                 .map_err(|error| Trouble::Invalid(format!("`{route}` is not JSON: {error}"))),
-            _ => Ok(None),
+            StatusCode::NOT_FOUND
+            | StatusCode::METHOD_NOT_ALLOWED
+            | StatusCode::NOT_IMPLEMENTED => Ok(None),
+            // Such as that it is too busy to say whether there is such a route.
+            status => Err(Trouble::Failed {
+                code: status.as_u16().to_string(),
+                message: format!("`{route}`: {}", short(&String::from_utf8_lossy(&bytes))),
+            }),
         }
     }
 

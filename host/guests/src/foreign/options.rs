@@ -14,6 +14,9 @@ pub(super) const OPENENV: &str = "openenv";
 /// The names that a reset has for other things.
 const TAKEN: [&str; 3] = ["seed", "split", "index"];
 
+/// The validation split, if the server calls it as we do.
+const VALIDATION: &str = "validation";
+
 /// The user's settings for a server.
 #[derive(Clone, Debug)]
 pub(super) struct Options {
@@ -23,6 +26,8 @@ pub(super) struct Options {
     pub(super) rules: Option<String>,
     /// Further fields of every reset.
     pub(super) reset: Map<String, Json>,
+    /// What the server calls the validation split.
+    pub(super) validation_split: String,
     /// Actions that test whether the server repeats itself.
     pub(super) probe: Vec<String>,
     /// The reward from which an episode is solved, where the server does not say.
@@ -40,6 +45,11 @@ pub(super) fn declared() -> Vec<Setting> {
         Setting::text("token_file", "File with the token that the server wants to be shown.", ""),
         Setting::text("rules", "What players are told; by default what the server says.", ""),
         Setting::text("reset", "Further fields of every reset, as a JSON object.", ""),
+        Setting::text(
+            "validation_split",
+            "The server's split that validation is of, such as test.",
+            VALIDATION,
+        ),
         Setting::text("probe", "Actions that show whether it repeats itself, a line each.", ""),
         Setting::number(
             "solved_from",
@@ -78,6 +88,7 @@ impl Options {
             token_file: some(text("token_file")).map(PathBuf::from),
             rules: some(text("rules")),
             reset: reset_of(text("reset"))?,
+            validation_split: some(text("validation_split")).unwrap_or(VALIDATION.to_owned()),
             probe: text("probe").lines().map(str::to_owned).collect(),
             solved_from,
             timeout: Duration::from_secs(count("timeout_s").into()),
@@ -113,6 +124,7 @@ mod tests {
         let table =
             "openenv = 'http://h:1'\nreset = '{\"size\": 4}'\nprobe = \"a\\nb\"\ntimeout_s = 5";
         let options = read(table).unwrap();
+        assert_eq!(options.validation_split, "validation");
         assert_eq!((options.reset["size"].as_u64(), options.probe.len()), (Some(4), 2));
         assert_eq!(
             (options.timeout.as_secs(), options.sessions, options.solved_from),

@@ -3,7 +3,7 @@
 use super::observation::Observation;
 use super::server::Server;
 use super::trouble::Trouble;
-use crate::plugin::{Move, Split, Task};
+use crate::plugin::{Move, Task};
 
 /// The task that is tried.
 const SEED: u32 = 1;
@@ -41,8 +41,8 @@ pub(super) fn probe(server: &Server) -> Result<Findings, Trouble> {
 
 /// A reset and some actions, until the episode is over or the server fails.
 fn play(server: &Server) -> Result<Vec<Seen>, Trouble> {
-    let task =
-        Task { split: Split::Train, seed: SEED, settings: vec![], seats: vec![], entry: None };
+    let split = server.any_split();
+    let task = Task { split, seed: SEED, settings: vec![], seats: vec![], entry: None };
     let (session, begun) = server.begin(&task, true)?;
     let texts = match server.options.probe.as_slice() {
         [] => server.form.examples(),

@@ -1,10 +1,12 @@
 //! A server: what it says of itself, and sessions of it.
 
+mod tasks;
+
 use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::oneshot;
 
@@ -17,15 +19,12 @@ use super::session::Session;
 use super::socket::Way;
 use super::trouble::{Trouble, short};
 use crate::plugin::{SettingError, Split, Task};
+use tasks::Tasks;
 use troupe_core::config::Limits;
 use troupe_core::error::{Coded, ExitCode};
-use troupe_core::seed::Seed;
 
 /// A frame may hold several texts.
 const TEXTS_PER_FRAME: usize = 8;
-/// Bits of a seed that say which task of a split it is, where a server knows no
-/// splits; those above them are the split's.
-const SEED_BITS: u32 = 29;
 
 /// Why a server cannot be played with. Found before a run begins.
 #[derive(Debug, thiserror::Error)]
@@ -82,15 +81,6 @@ pub(super) struct Server {
     driver: Driver,
 }
 
-/// How a server's tasks are addressed.
-#[derive(Clone, Debug, Default)]
-struct Tasks {
-    /// Whether it knows splits.
-    has_splits: bool,
-    /// How many tasks each split has, where they are counted.
-    counts: [Option<u64>; 3],
-}
-
 /// The thread that waits for all sockets.
 #[derive(Debug)]
 struct Driver {
@@ -138,7 +128,7 @@ impl Server {
             timeout: options.timeout,
             frame_bytes: most_bytes.saturating_mul(TEXTS_PER_FRAME),
         };
-        let asked = driver.wait(introduce(way.clone())).flatten();
+        let asked = driver.wait(introduce(way.clone(), options.validation_split.clone())).flatten();
         let (metadata, schema, tasks) = asked.map_err(|trouble| failed(trouble.to_string()))?;
         let text = |name: &str| metadata.get(name).and_then(Value::as_str).unwrap_or_default();
         let name = match text("name").trim() {
@@ -166,7 +156,7 @@ impl Server {
         task: &Task,
         gives_way: bool,
     ) -> Result<(Session, Observation), Trouble> {
-        let reset = self.reset(task);
+        let reset = self.reset(task)?;
         let until = Instant::now() + self.options.timeout;
         let mut pause = Duration::from_millis(10);
         loop {
@@ -191,24 +181,16 @@ impl Server {
         &self.room
     }
 
-    /// The fields of a reset, which choose the task. A server that knows no splits gets
-    /// seeds that no two splits share.
-    fn reset(&self, task: &Task) -> Map<String, Value> {
-        let place = Split::ALL.into_iter().position(|split| split == task.split).unwrap_or(0);
+    /// A split that can be tried.
+    pub(super) fn any_split(&self) -> Split {
+        self.tasks.any_split()
+    }
+
+    /// The fields of a reset: the user's, and what names the task.
+    fn reset(&self, task: &Task) -> Result<Map<String, Value>, Trouble> {
         let mut reset = self.options.reset.clone();
-        if !self.tasks.has_splits {
-            let mixed = Seed::new(task.seed.into()).named(task.split.name()).value();
-            let low_bits = mixed & ((1 << SEED_BITS) - 1);
-            reset.insert("seed".to_owned(), json!(((place as u64) << SEED_BITS) | low_bits));
-            return reset;
-        }
-        reset.insert("split".to_owned(), json!(task.split.name()));
-        let (name, number) = match self.tasks.counts[place] {
-            Some(count) => ("index", u64::from(task.seed) % count.max(1)),
-            None => ("seed", task.seed.into()),
-        };
-        reset.insert(name.to_owned(), json!(number));
-        reset
+        reset.extend(self.tasks.choose(task)?);
+        Ok(reset)
     }
 }
 
@@ -226,7 +208,7 @@ fn token(options: &Options) -> Result<Option<String>, String> {
 }
 
 /// Asks for the server's metadata, the schema of its actions and its tasks.
-async fn introduce(way: Way) -> Result<(Value, Value, Tasks), Trouble> {
+async fn introduce(way: Way, validation: String) -> Result<(Value, Value, Tasks), Trouble> {
     let http = Http {
         address: &way.address,
         token: way.token.as_deref(),
@@ -239,34 +221,7 @@ async fn introduce(way: Way) -> Result<(Value, Value, Tasks), Trouble> {
         return Err(Trouble::Invalid(message.to_owned()));
     };
     let metadata = http.get("/metadata").await?.unwrap_or_default();
-    Ok((metadata, schema, tasks(&http).await))
-}
-
-/// The server's splits and counts of tasks; many servers give none.
-async fn tasks(http: &Http<'_>) -> Tasks {
-    let listed = http.get("/list_environments").await.ok().flatten().unwrap_or_default();
-    let Some(name) = listed.get(0).and_then(Value::as_str).filter(|name| is_path(name)) else {
-        return Tasks::default();
-    };
-    let splits = http.get(&format!("/{name}/splits")).await.ok().flatten().unwrap_or_default();
-    let has = |split: &Split| {
-        let splits = splits.as_array().into_iter().flatten();
-        splits.into_iter().any(|entry| entry["name"] == split.name())
-    };
-    let mut tasks = Tasks { has_splits: Split::ALL.iter().all(has), ..Tasks::default() };
-    if tasks.has_splits {
-        for (split, count) in Split::ALL.into_iter().zip(&mut tasks.counts) {
-            let route = format!("/{name}/num_tasks");
-            let answer = http.post(&route, &json!({ "split": split.name() })).await;
-            *count = answer.ok().flatten().and_then(|answer| answer["num_tasks"].as_u64());
-        }
-    }
-    tasks
-}
-
-fn is_path(name: &str) -> bool {
-    let fits = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    (1..=200).contains(&name.len()) && name.chars().all(fits)
+    Ok((metadata, schema, Tasks::ask(&http, &validation).await?))
 }
 
 /// A word of a server as it may stand in names of files and figures.

@@ -35,6 +35,17 @@ pub(super) enum Trouble {
     /// The answer breaks the protocol.
     #[error("its server gave an invalid answer: {0}")]
     Invalid(String),
+    /// The server lists splits, and not the one that is to be played.
+    #[error(
+        "its server lists no split `{wanted}`, but {listed}; say with `environment.validation_split` \
+         which of them validation is of, or have it list that one, too"
+    )]
+    NoSplit {
+        /// The split that is missing.
+        wanted: String,
+        /// What it lists.
+        listed: String,
+    },
     /// A state was to be gone back to, and that led elsewhere.
     #[error("{0}")]
     NotReplayed(String),
@@ -61,6 +72,7 @@ impl Trouble {
             Trouble::Failed { .. } => "server_failed",
             Trouble::Refused(_) => "refused",
             Trouble::Invalid(_) => "invalid_answer",
+            Trouble::NoSplit { .. } => "no_split",
             Trouble::NotReplayed(_) => "not_replayed",
         }
     }

@@ -77,6 +77,18 @@ impl Problem {
         Problem::new("SESSION_ERROR", message)
     }
 
+    /// As the body of an answer that FastAPI's clients know.
+    pub(super) fn to_body(&self) -> Value {
+        let mut more = self.more.clone();
+        let detail = more.remove("errors").unwrap_or_else(|| json!(self.message));
+        let mut told = Map::new();
+        told.insert("detail".to_owned(), detail);
+        told.insert("code".to_owned(), json!(self.code));
+        told.insert("message".to_owned(), json!(self.message));
+        told.extend(more);
+        Value::Object(told)
+    }
+
     /// As a frame.
     pub(super) fn to_frame(&self) -> String {
         let mut data = Map::new();
@@ -90,5 +102,38 @@ impl Problem {
 impl From<Invalid> for Problem {
     fn from(invalid: Invalid) -> Self {
         Problem::invalid(&invalid)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use troupe_guests::plugin::Cause;
+
+    use super::*;
+
+    #[test]
+    fn a_void_episode_says_so_in_a_body_as_in_a_frame() {
+        let failure = PluginFailure {
+            plugin: "sudoku".into(),
+            version: "1.0.0".into(),
+            call: "act",
+            cause: Cause::StackOverflow,
+        };
+        let problem = Problem::void(&failure);
+        let body = problem.to_body();
+        let frame: Value = serde_json::from_str(&problem.to_frame()).unwrap();
+        for name in ["code", "message", "void", "cause"] {
+            assert_eq!(body[name], frame["data"][name], "{name}");
+        }
+        assert_eq!((&body["void"], &body["cause"]), (&json!(true), &json!("stack_overflow")));
+        assert_eq!(body["detail"], body["message"]);
+    }
+
+    #[test]
+    fn errors_of_fields_are_the_detail_of_a_body_and_stand_there_once() {
+        let problem = Problem::from(Invalid::value("split", "no split"));
+        let body = problem.to_body();
+        assert_eq!(body["detail"][0]["loc"], json!(["split"]));
+        assert!(body.get("errors").is_none(), "{body}");
     }
 }

@@ -50,7 +50,9 @@ impl GalleryServer {
     pub fn new(games: Vec<Game>, options: OpenEnvOptions) -> Self {
         let registry = Arc::new(Registry::new(options.sessions, options.rate));
         let room = |game: Game| {
-            let server = EnvironmentServer::among(game, options.clone(), registry.clone());
+            // A name that was given below one path means nothing below another.
+            let registry = Arc::new(registry.beside());
+            let server = EnvironmentServer::among(game, options.clone(), registry);
             let game = server.game();
             Room {
                 name: game.name().to_owned(),

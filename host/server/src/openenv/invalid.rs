@@ -22,7 +22,8 @@ impl Invalid {
 
     /// An unknown field.
     pub(super) fn unknown(name: &str, known: &[&str]) -> Self {
-        let message = format!("there is no field `{name}`; there are {}", known.join(", "));
+        let there = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        let message = format!("there is no field `{name}`; there are {there}");
         Invalid::field("extra_forbidden", name, message)
     }
 

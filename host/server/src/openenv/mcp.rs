@@ -8,6 +8,7 @@ use super::game::Game;
 use super::invalid::{self, Invalid};
 use super::reset::Reset;
 use super::session::Session;
+use troupe_guests::plugin::ActionKind;
 
 /// The protocol's revision whose shapes these are.
 const REVISION: &str = "2025-06-18";
@@ -17,6 +18,8 @@ const BEGIN: &str = "begin";
 const OBSERVE: &str = "observe";
 /// The tool of a team, whose workflow decides what comes of an answer.
 const ANSWER: &str = "answer";
+/// What a call of a tool may have; `_meta` is for the protocol's other half, and changes nothing.
+const CALL: [&str; 4] = ["name", "arguments", "session_id", "_meta"];
 
 const INVALID_REQUEST: i64 = -32600;
 const NO_SUCH_METHOD: i64 = -32601;
@@ -94,19 +97,33 @@ pub(super) fn replied(id: &Value, result: Result<Value, Fault>) -> Value {
     }
 }
 
-/// Answers a request that is about the session.
+/// Answers a request that is about the session. `own` is the name by which the client has it, if
+/// it has one.
 pub(super) fn answer(
     session: &mut Session,
     game: &Game,
     chance: &Chance,
+    own: Option<&str>,
     request: &Value,
 ) -> Value {
     match Call::parse(request) {
         Ok(call) => {
-            let result = carry_out(session, game, chance, &call);
+            let result = check_session(&call.parameters, own)
+                .and_then(|()| carry_out(session, game, chance, &call));
             replied(&call.id, result)
         }
         Err(refused) => refused,
+    }
+}
+
+/// Refuses what is meant for another session than the one that it came to.
+fn check_session(parameters: &Map<String, Value>, own: Option<&str>) -> Result<(), Fault> {
+    match parameters.get("session_id") {
+        None | Some(Value::Null) => Ok(()),
+        Some(named) if named.as_str().is_some_and(|named| own == Some(named)) => Ok(()),
+        Some(_) => Err(Fault::parameters(
+            "`session_id` is not this socket's session; leave it out, or say it to POST /mcp",
+        )),
     }
 }
 
@@ -195,6 +212,8 @@ fn call_tool(
     chance: &Chance,
     parameters: &Map<String, Value>,
 ) -> Result<Value, Fault> {
+    invalid::check_names(parameters, &CALL)
+        .map_err(|invalid| Fault::parameters(invalid.message()))?;
     let name = parameters.get("name").and_then(Value::as_str).unwrap_or_default();
     let arguments = parameters.get("arguments");
     let told = match name {
@@ -202,11 +221,15 @@ fn call_tool(
             let reset = Reset::parse(arguments).map_err(Problem::from)?;
             session.reset(game, chance, reset)?
         }
-        OBSERVE => session.told().cloned().ok_or_else(|| {
-            Problem::session(format!("no episode is under way; call `{BEGIN}` or send reset"))
-        })?,
+        OBSERVE => {
+            let nothing = invalid::fields(arguments).map_err(Problem::from)?;
+            invalid::check_names(&nothing, &[]).map_err(Problem::from)?;
+            session.told().cloned().ok_or_else(|| {
+                Problem::session(format!("no episode is under way; call `{BEGIN}` or send reset"))
+            })?
+        }
         _ => {
-            let action = action_of(game, name, arguments)?;
+            let action = action_of(game.kinds(), name, arguments)?;
             session.step(game, game.read(Some(&action)).map_err(Problem::from)?)?
         }
     };
@@ -217,14 +240,17 @@ fn call_tool(
     }))
 }
 
-/// The action that a tool stands for.
-fn action_of(game: &Game, name: &str, arguments: Option<&Value>) -> Result<Value, Fault> {
+/// The action that a tool stands for: the tool says its kind.
+fn action_of(kinds: &[ActionKind], name: &str, arguments: Option<&Value>) -> Result<Value, Fault> {
     let mut action = invalid::fields(arguments)
         .map_err(|invalid: Invalid| Fault::parameters(invalid.message()))?;
-    let kind = game.kinds().iter().find(|kind| tool_name(&kind.name) == name);
-    match kind {
+    match kinds.iter().find(|kind| tool_name(&kind.name) == name) {
+        Some(_) if action.get("kind").is_some_and(|kind| !kind.is_null()) => {
+            let message = format!("`kind` is what the tool `{name}` stands for; leave it out");
+            return Err(Problem::from(Invalid::value("kind", message)).into());
+        }
         Some(kind) => drop(action.insert("kind".to_owned(), json!(kind.name))),
-        None if game.kinds().is_empty() && name == ANSWER => {}
+        None if kinds.is_empty() && name == ANSWER => {}
         None => return Err(Fault::parameters(format!("there is no tool `{name}`"))),
     }
     Ok(Value::Object(action))
@@ -243,4 +269,52 @@ fn summary(told: &Value) -> String {
         ));
     }
     lines.join("\n\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kinds() -> [ActionKind; 2] {
+        ["moves", "reset"].map(|name| ActionKind { name: name.to_owned(), summary: String::new() })
+    }
+
+    #[test]
+    fn a_session_is_spoken_of_only_by_the_name_by_which_the_client_has_it() {
+        let check = |named: Value, own| {
+            let parameters = invalid::fields(Some(&json!({ "session_id": named }))).unwrap();
+            check_session(&parameters, own).map_err(|fault| (fault.number, fault.message))
+        };
+        assert_eq!(check(json!("mine"), Some("mine")), Ok(()));
+        assert_eq!(check(Value::Null, None), Ok(()));
+        assert!(check_session(&Map::new(), Some("mine")).is_ok());
+        for (named, own) in [
+            (json!("another"), Some("mine")),
+            (json!("another"), None),
+            (json!(""), None),
+            (json!(7), Some("7")),
+        ] {
+            let (number, message) = check(named, own).unwrap_err();
+            assert!(number == INVALID_PARAMETERS && message.contains("`session_id`"), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_tool_says_the_kind_of_its_actions_and_a_client_does_not() {
+        let of = |tool: &str, arguments: Value| {
+            action_of(&kinds(), tool, Some(&arguments)).map_err(|fault| fault.message)
+        };
+        for (tool, kind) in [("moves", "moves"), ("do-reset", "reset")] {
+            let whole = json!({"text": "D", "kind": kind});
+            assert_eq!(of(tool, json!({"text": "D"})), Ok(whole.clone()));
+            assert_eq!(of(tool, json!({"text": "D", "kind": null})), Ok(whole));
+            let refused = of(tool, json!({"text": "D", "kind": "moves"})).unwrap_err();
+            assert!(refused.contains(&format!("`kind` is what the tool `{tool}`")), "{refused}");
+        }
+        assert!(of("fly", json!({})).unwrap_err().contains("`fly`"));
+        // What a team's answer may have is read with the rest of it.
+        let said = json!({"text": "D", "kind": "moves"});
+        let action = action_of(&[], ANSWER, Some(&said)).map_err(|fault| fault.message);
+        assert_eq!(action, Ok(said));
+    }
 }

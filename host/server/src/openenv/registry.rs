@@ -49,6 +49,12 @@ impl Registry {
         Registry { places, most, rate, named: Mutex::default() }
     }
 
+    /// One with names of its own, whose sessions take the same places.
+    pub(super) fn beside(&self) -> Self {
+        let Registry { places, most, rate, .. } = self;
+        Registry { places: places.clone(), most: *most, rate: *rate, named: Mutex::default() }
+    }
+
     /// Sessions that there are.
     pub(super) fn active(&self) -> usize {
         self.most - self.places.available_permits()
@@ -171,6 +177,8 @@ impl Drop for Attached {
 
 #[cfg(test)]
 mod tests {
+    use tokio::runtime::Builder;
+
     use super::*;
 
     #[test]
@@ -182,6 +190,23 @@ mod tests {
         drop(first);
         assert_eq!((registry.active(), registry.most()), (1, 2));
         assert!(registry.enter().is_some());
+    }
+
+    #[test]
+    fn registries_side_by_side_share_their_places_and_not_their_names() {
+        // Who names a session has it watched.
+        let runtime = Builder::new_current_thread().enable_time().build().unwrap();
+        let _within = runtime.enter();
+        let here = Arc::new(Registry::new(2, 1));
+        let there = Arc::new(here.beside());
+        let session = here.enter().unwrap();
+        here.name("a".to_owned(), session, Duration::from_secs(60));
+        assert!(here.find("a").is_some() && there.find("a").is_none());
+        assert!(!there.end("a"));
+        let _second = there.enter().unwrap();
+        assert!(here.enter().is_none() && there.enter().is_none());
+        assert_eq!((here.active(), there.active(), there.most()), (2, 2, 2));
+        assert!(here.end("a"));
     }
 
     #[test]

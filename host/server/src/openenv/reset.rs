@@ -9,6 +9,8 @@ use troupe_guests::plugin::Split;
 /// Characters of an episode's name.
 const ID_CHARACTERS: usize = 255;
 const FIELDS: [&str; 5] = ["seed", "episode_id", "split", "index", "task"];
+/// What says which task it is, beside `task` or in it.
+const OF_TASK: [&str; 3] = ["seed", "split", "index"];
 
 /// What a client says when it begins an episode.
 #[derive(Debug, PartialEq)]
@@ -31,12 +33,12 @@ impl Reset {
             Ok(task) => task,
             Err(_) => return Err(Invalid::field("dict_type", "task", "`task` must be an object")),
         };
-        invalid::check_names(&task, &["seed", "split", "index"])?;
-        let both = |name: &str| if data.contains_key(name) { &data } else { &task };
-        let split = split_of(both("split"))?.unwrap_or(Split::Train);
+        invalid::check_names(&task, &OF_TASK)?;
+        let said = of_both(&data, &task)?;
+        let split = split_of(&said)?.unwrap_or(Split::Train);
         let seeds = [
-            invalid::count(both("seed"), "seed")?.map(folded),
-            invalid::count(both("index"), "index")?.map(folded),
+            invalid::count(&said, "seed")?.map(folded),
+            invalid::count(&said, "index")?.map(folded),
         ];
         let seed = match seeds {
             [Some(seed), Some(index)] if seed != index => {
@@ -52,6 +54,29 @@ impl Reset {
         }
         Ok(Reset { split, seed, episode_id })
     }
+}
+
+/// What is said of the task beside `task` and in it; null counts as absent in both. They may say
+/// the same, as clients do that copy a task's fields.
+fn of_both(
+    beside: &Map<String, Value>,
+    task: &Map<String, Value>,
+) -> Result<Map<String, Value>, Invalid> {
+    let mut said = Map::new();
+    for name in OF_TASK {
+        let value = |of: &Map<String, Value>| of.get(name).filter(|it| !it.is_null()).cloned();
+        match (value(beside), value(task)) {
+            (Some(left), Some(right)) if left != right => {
+                let message = format!(
+                    "`{name}` has one value beside `task` and another in it; give it in one place"
+                );
+                return Err(Invalid::value(name, message));
+            }
+            (Some(value), _) | (None, Some(value)) => drop(said.insert(name.to_owned(), value)),
+            (None, None) => {}
+        }
+    }
+    Ok(said)
 }
 
 /// The split that is named, if one is.
@@ -87,6 +112,41 @@ mod tests {
         assert_eq!(said(json!({"split": "test", "index": 4})), (Split::Test, Some(4)));
         let task = json!({"task": {"split": "validation", "index": 5}});
         assert_eq!(said(task), (Split::Validation, Some(5)));
+    }
+
+    #[test]
+    fn null_is_no_value_beside_task_nor_in_it() {
+        let said = |data| parse(&data).map(|reset| (reset.split, reset.seed)).unwrap();
+        let in_task = json!({"split": "test", "index": 5});
+        for name in ["seed", "index", "split"] {
+            let mut data = json!({ "task": in_task });
+            data[name] = Value::Null;
+            assert_eq!(said(data), (Split::Test, Some(5)), "{name}");
+        }
+        let nulls = json!({"split": null, "seed": null, "index": null});
+        assert_eq!(
+            said(json!({"split": "test", "seed": 5, "task": nulls})),
+            (Split::Test, Some(5))
+        );
+        assert_eq!(said(json!({ "task": nulls })), (Split::Train, None));
+    }
+
+    #[test]
+    fn what_task_and_the_fields_beside_it_say_differently_is_refused_by_name() {
+        for (name, left, right) in [
+            ("seed", json!(1), json!(2)),
+            ("index", json!(1), json!(2)),
+            ("split", json!("train"), json!("test")),
+        ] {
+            let mut data = json!({ "task": {} });
+            (data[name], data["task"][name]) = (left.clone(), right);
+            let refused = parse(&data).unwrap_err();
+            assert!(refused.contains(&format!("`{name}` has one value beside")), "{refused}");
+            data["task"][name] = left;
+            assert!(parse(&data).is_ok(), "{name} is the same in both");
+        }
+        let refused = parse(&json!({"seed": 1, "task": {"index": 2}})).unwrap_err();
+        assert!(refused.contains("two names"), "{refused}");
     }
 
     #[test]

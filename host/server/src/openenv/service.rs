@@ -65,7 +65,7 @@ impl EnvironmentServer {
         EnvironmentServer::among(game, options, registry)
     }
 
-    /// One whose sessions are counted together with those of others.
+    /// One whose sessions have their places in a registry that others may share.
     pub(super) fn among(game: Game, options: OpenEnvOptions, registry: Arc<Registry>) -> Self {
         EnvironmentServer {
             game: Arc::new(game),
@@ -218,7 +218,10 @@ impl EnvironmentServer {
                 Err(Fault::parameters("`session_id` is missing; openenv/session/create gives one"))
             }
             ("tools/call", Some(name)) => match self.registry.find(name) {
-                Some(session) => return self.call_tool(session, request).await,
+                Some(session) => {
+                    let own = name.to_owned();
+                    return self.call_tool(session, own, request).await;
+                }
                 None => Err(no_session(name)),
             },
             _ => mcp::without_session(&self.game, &call),
@@ -241,9 +244,16 @@ impl EnvironmentServer {
         Ok(json!({ "session_id": name, "closed": true }))
     }
 
-    async fn call_tool(&self, session: Arc<Seated>, request: Value) -> Result<Value, Refusal> {
+    /// Has a session called by its own name.
+    async fn call_tool(
+        &self,
+        session: Arc<Seated>,
+        own: String,
+        request: Value,
+    ) -> Result<Value, Refusal> {
         let (game, chance) = (self.game.clone(), self.chance.clone());
-        let work = move |session: &mut Session| mcp::answer(session, &game, &chance, &request);
+        let work =
+            move |session: &mut Session| mcp::answer(session, &game, &chance, Some(&own), &request);
         session.work(work).await.map_err(Refusal::internal)
     }
 }
@@ -284,10 +294,11 @@ async fn frames(
     request: UpgradeRequest,
 ) -> Result<Response, Refusal> {
     let (game, chance) = (server.game.clone(), server.chance.clone());
-    server.agree(
-        request,
-        Arc::new(move |session, text| dialogue::answer(session, &game, &chance, text)),
-    )
+    let own = session_name(request.2.query());
+    let answerer = move |session: &mut Session, text: &str| {
+        dialogue::answer(session, &game, &chance, own.as_deref(), text)
+    };
+    server.agree(request, Arc::new(answerer))
 }
 
 /// A socket's frames are calls in JSON-RPC.
@@ -296,9 +307,10 @@ async fn calls(
     request: UpgradeRequest,
 ) -> Result<Response, Refusal> {
     let (game, chance) = (server.game.clone(), server.chance.clone());
+    let own = session_name(request.2.query());
     let answerer = move |session: &mut Session, text: &str| {
         let answer = match serde_json::from_str(text) {
-            Ok(request) => mcp::answer(session, &game, &chance, &request),
+            Ok(request) => mcp::answer(session, &game, &chance, own.as_deref(), &request),
             Err(error) => mcp::replied(&Value::Null, Err(Fault::not_json(error))),
         };
         Reply::Frame(answer.to_string())
@@ -378,11 +390,9 @@ fn no_session(name: &str) -> Fault {
 
 /// A problem as FastAPI's clients know them.
 fn of_problem(problem: &Problem) -> Response {
-    let detail = problem.more.get("errors").cloned().unwrap_or_else(|| json!(problem.message));
     let status = match problem.code {
         "VALIDATION_ERROR" => StatusCode::UNPROCESSABLE_ENTITY,
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     };
-    let told = json!({ "detail": detail, "code": problem.code, "message": problem.message });
-    (status, Json(told)).into_response()
+    (status, Json(problem.to_body())).into_response()
 }

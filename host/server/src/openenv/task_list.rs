@@ -19,6 +19,23 @@ pub(super) enum TaskQuery {
     Range,
 }
 
+impl TaskQuery {
+    /// What it may say.
+    fn fields(self) -> &'static [&'static str] {
+        match self {
+            TaskQuery::Count | TaskQuery::All => &["split"],
+            TaskQuery::One => &["split", "index"],
+            TaskQuery::Range => &["split", "start", "stop"],
+        }
+    }
+
+    fn read(self, body: Option<&Value>) -> Result<Map<String, Value>, Invalid> {
+        let data = invalid::fields(body)?;
+        invalid::check_names(&data, self.fields())?;
+        Ok(data)
+    }
+}
+
 /// Why there is no answer.
 #[derive(Debug, PartialEq)]
 pub(super) enum NoTasks {
@@ -46,7 +63,7 @@ pub(super) fn answer(
     question: TaskQuery,
     body: Option<&Value>,
 ) -> Result<Value, NoTasks> {
-    let data = invalid::fields(body)?;
+    let data = question.read(body)?;
     let split = split_of(&data)?.unwrap_or(Split::Train);
     let count = game.records().map(|records| records.count(split) as u64);
     let name = &game.environment().name;
@@ -98,4 +115,25 @@ fn range(split: Split, start: u64, stop: u64) -> Result<Vec<Value>, Invalid> {
 /// What reset takes as its `task`.
 fn task(split: Split, index: u64) -> Value {
     json!({ "split": split.name(), "index": index })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_that_a_question_does_not_have_is_refused_by_name() {
+        for (question, body, unknown) in [
+            (TaskQuery::Count, json!({"split": "test", "index": 1}), "index"),
+            (TaskQuery::All, json!({"splt": "test"}), "splt"),
+            (TaskQuery::One, json!({"index": 1, "seed": 1}), "seed"),
+            (TaskQuery::Range, json!({"start": 1, "end": 3}), "end"),
+        ] {
+            let refused = question.read(Some(&body)).unwrap_err().message();
+            assert!(refused.contains(&format!("there is no field `{unknown}`")), "{refused}");
+        }
+        let whole = json!({"split": "test", "start": null, "stop": 3});
+        let read = TaskQuery::Range.read(Some(&whole)).map(Value::Object);
+        assert_eq!(read, Ok(whole));
+    }
 }
