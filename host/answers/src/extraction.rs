@@ -57,8 +57,8 @@ impl Found {
     }
 }
 
-/// The final answer in `text`. Text before `</think>` does not count, and there is no answer if
-/// the last box is not closed.
+/// The final answer in `text`. Text before `</think>`, struck-out text and lines with ❌ do not
+/// count, and there is no answer if the last box is not closed.
 ///
 /// ```
 /// use troupe_answers::{Found, extract};
@@ -70,7 +70,7 @@ impl Found {
 /// ```
 pub fn extract(text: &str) -> Option<Extracted> {
     let text = spoken(text)?;
-    let boxed = match boxes::last(text) {
+    let boxed = match boxes::last(&markdown::standing(text)) {
         boxes::Last::Answer(answer) => {
             return extracted(vec![boxes::without_lead(&answer).to_owned()], Found::Box);
         }

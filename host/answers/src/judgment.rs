@@ -138,3 +138,30 @@ fn is_prose(token: &Token) -> bool {
     let Token::Word(word) = token else { return false };
     lexicon::unit(word).is_none() && !matches!(word.as_str(), "and" | "or")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_zero_within_a_numeral_of_another_base_is_a_digit_of_it() {
+        let verdict = |answer: &str| check("1A05_{16}", answer, &Rules::default());
+        for same in ["1A05_{16}", "1A05_16", "01A05_{16}"] {
+            assert_eq!(verdict(same), Verdict::Correct, "{same}");
+        }
+        for other in ["1A5_{16}", "1A005_{16}", "1A50_{16}"] {
+            assert_eq!(verdict(other), Verdict::Wrong, "{other}");
+        }
+        for (gold, other) in [("A05_{16}", "A5_{16}"), ("1E05_{16}", "1E5_{16}")] {
+            assert_ne!(check(gold, other, &Rules::default()), Verdict::Correct, "{gold}");
+            assert_eq!(check(gold, gold, &Rules::default()), Verdict::Correct, "{gold}");
+        }
+    }
+
+    #[test]
+    fn zeros_in_front_of_a_number_change_nothing() {
+        for (gold, same) in [("25", "025"), ("0.5", ".5"), ("1e5", "1e05"), ("110_2", "0110_2")] {
+            assert_eq!(check(gold, same, &Rules::default()), Verdict::Correct, "{gold}");
+        }
+    }
+}

@@ -18,13 +18,16 @@ pub struct Number {
     pub decimals: Option<u32>,
     /// How many digits it shows, without the zeros in front.
     pub significant: u32,
+    /// How many digits it is written with, zeros in front and exponent included, if it has no
+    /// point: in another base than ten they may be the last ones of a numeral, as in `1A05`.
+    pub written: u32,
 }
 
 impl Number {
     /// A whole number.
     pub fn whole(value: impl Into<BigInt>) -> Number {
         let value = BigRational::from_integer(value.into());
-        Number { value, decimals: None, significant: 0 }
+        Number { value, decimals: None, significant: 0, written: 0 }
     }
 
     /// The number with these digits before and after its point, and after these a period
@@ -42,9 +45,10 @@ impl Number {
             value += BigRational::new(parse(period)?, nines * scale);
         }
         let significant = digits.trim_start_matches('0').len();
-        // Both lengths are at most MOST_DIGITS.
+        // All lengths are at most MOST_DIGITS.
         let decimals = fraction.filter(|_| period.is_empty()).map(|_| shown.len() as u32);
-        Some(Number { value, decimals, significant: significant as u32 })
+        let written = if fraction.is_none() { whole.len() as u32 } else { 0 };
+        Some(Number { value, decimals, significant: significant as u32, written })
     }
 
     /// The number times a power of ten, if that is worth writing out.

@@ -321,7 +321,9 @@ impl<'t> Parser<'t> {
         for token in &rest[..length] {
             match token {
                 Token::Number(number) if number.value.is_integer() && number.decimals.is_none() => {
-                    digits.push_str(&number.value.to_integer().to_string());
+                    // Behind a letter, zeros in front are digits: `1A05`.
+                    let (value, written) = (number.value.to_integer().to_string(), number.written);
+                    digits.push_str(&format!("{value:0>width$}", width = written as usize));
                 }
                 Token::Name(name) if name.len() == 1 => digits.push_str(&name.to_uppercase()),
                 _ => return None,

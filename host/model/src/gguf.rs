@@ -4,7 +4,7 @@
 //! A file says what it holds in words of its own: `metadata` reads them,
 //! `tensor` finds the weights, `encoding` turns blocks of small numbers into
 //! plain ones. What they mean in a checkpoint is said by `shape` (its
-//! `config.json`, with `rope` and `gemma3`), `weights` and `tokenizer` (with
+//! `config.json`, with `rope`, `gemma3` and `options`), `weights` and `tokenizer` (with
 //! `vocabulary`, which is `pre_tokenizer` or `sentence_piece`). Files come from anywhere: all
 //! that they claim is checked against their size before it is believed, and
 //! what is not understood is refused by name.
@@ -15,6 +15,7 @@ mod gemma3;
 #[path = "../../../tests/support/gguf_file.rs"]
 mod gguf_file;
 mod metadata;
+mod options;
 #[cfg(test)]
 mod parity;
 mod pre_tokenizer;

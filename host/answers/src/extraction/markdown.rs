@@ -1,7 +1,9 @@
 //! What Markdown adds to a text, taken away: what is left has one line for a paragraph, an
 //! item or a formula. Formulas stay as they are.
 
-use super::formulas::formulas;
+use std::borrow::Cow;
+
+use super::formulas::{Formula, formulas};
 
 /// Opens what was printed boldly.
 pub(super) const STRONG: char = '\u{2}';
@@ -11,6 +13,59 @@ pub(super) const WEAK: char = '\u{3}';
 pub(super) const ITEM: char = '\u{4}';
 /// Stands for a line break in a formula while lines are taken apart.
 const BREAK: char = '\u{5}';
+/// Stands for every byte of a formula while marks are looked for.
+const MASK: char = '\u{1}';
+/// Marks a line as what does not hold.
+const REJECTED: [char; 4] = ['❌', '✗', '✘', '🚫'];
+
+/// The text without what it takes back itself. Of a line that is rejected its mark is left: it is
+/// a line still, and an item among others. Formulas stay as they are, and so does what stands in
+/// braces, where `~~` is TeX's space.
+pub(super) fn standing(text: &str) -> Cow<'_, str> {
+    if !text.contains("~~") && !text.contains(REJECTED) {
+        return Cow::Borrowed(text);
+    }
+    let hidden = masked(text, &formulas(text));
+    let (mut kept, mut start) = (String::new(), 0);
+    for hidden in hidden.split_inclusive('\n') {
+        let line = &text[start..start + hidden.len()];
+        start += hidden.len();
+        match line.chars().find(|c| REJECTED.contains(c)) {
+            Some(mark) => kept.extend([mark, '\n']),
+            None => keep_what_is_not_struck(line, hidden, &mut kept),
+        }
+    }
+    Cow::Owned(kept)
+}
+
+/// Add to `kept` what is not struck of a line whose formulas are hidden in `hidden`.
+fn keep_what_is_not_struck(line: &str, hidden: &str, kept: &mut String) {
+    let (mut from, mut at, mut braces) = (0, 0, 0_usize);
+    while at < hidden.len() {
+        let rest = &hidden[at..];
+        // As in Markdown, where no space lies within the marks; and no box may lie halfway there.
+        let is_marked = |length: &usize| {
+            let inside = &rest[2..*length - 2];
+            let count = |brace: char| inside.matches(brace).count();
+            inside.trim() == inside && count('{') == count('}')
+        };
+        if let Some(length) = struck(rest).filter(|_| braces == 0).filter(is_marked) {
+            kept.push_str(&line[from..at]);
+            at += length;
+            from = at;
+            continue;
+        }
+        let mut letters = rest.chars();
+        match letters.next() {
+            Some('\\') => _ = letters.next(),
+            Some('{') => braces += 1,
+            Some('}') => braces = braces.saturating_sub(1),
+            _ => {}
+        }
+        at = hidden.len() - letters.as_str().len();
+    }
+    kept.push_str(&line[from..]);
+}
 
 /// The text without its Markdown, with [`STRONG`], [`WEAK`] and [`ITEM`] for what of it says
 /// where an answer is.
@@ -56,7 +111,11 @@ fn plain_line(line: &str, several: bool, tabular: bool) -> Option<String> {
     if formulas(line).is_empty() {
         line = &grouped;
     }
-    if is_rule(line) || line.starts_with("```") || line.starts_with("~~~") || is_rejected(line) {
+    if is_rule(line)
+        || line.starts_with("```")
+        || line.starts_with("~~~")
+        || line.contains(REJECTED)
+    {
         return None;
     }
     while let Some(quoted) = line.strip_prefix('>').filter(|rest| !rest.starts_with('=')) {
@@ -85,11 +144,6 @@ fn is_ruling(line: &str) -> bool {
     line.contains("--")
         && line.contains('|')
         && line.chars().all(|c| matches!(c, '-' | '|' | ':' | ' '))
-}
-
-/// Whether the line is marked as what does not hold.
-fn is_rejected(line: &str) -> bool {
-    line.contains(['❌', '✗', '✘', '🚫'])
 }
 
 /// A row of a table: what its first cell is called, and the others.
@@ -121,16 +175,7 @@ fn emphasised(line: &str) -> String {
     let mut written = String::new();
     let mut at = 0;
     let formulas = formulas(line);
-    let mut masked = String::new();
-    for formula in &formulas {
-        masked.push_str(&line[at..formula.start]);
-        masked.extend(std::iter::repeat_n('\u{1}', formula.end - formula.start));
-        at = formula.end;
-    }
-    masked.push_str(&line[at..]);
-    let marks = marks(&masked);
-    at = 0;
-    for (place, length, sign) in marks {
+    for (place, length, sign) in marks(&masked(line, &formulas)) {
         written.push_str(&without_pictures(line, at, place, &formulas));
         written.extend(sign);
         at = place + length;
@@ -139,13 +184,19 @@ fn emphasised(line: &str) -> String {
     written
 }
 
+/// The text with nothing to be read in the place of its formulas, and as long.
+fn masked(text: &str, formulas: &[Formula<'_>]) -> String {
+    let (mut masked, mut at) = (String::new(), 0);
+    for formula in formulas {
+        masked.push_str(&text[at..formula.start]);
+        masked.extend(std::iter::repeat_n(MASK, formula.end - formula.start));
+        at = formula.end;
+    }
+    masked + &text[at..]
+}
+
 /// The text between two places, without pictures outside of its formulas.
-fn without_pictures(
-    line: &str,
-    from: usize,
-    to: usize,
-    formulas: &[super::formulas::Formula<'_>],
-) -> String {
+fn without_pictures(line: &str, from: usize, to: usize, formulas: &[Formula<'_>]) -> String {
     let inside =
         |at: usize| formulas.iter().any(|formula| (formula.start..formula.end).contains(&at));
     let text = line.get(from..to).unwrap_or_default().char_indices();

@@ -41,6 +41,30 @@ fn a_sign_or_percent_sign_at_a_box_belongs_to_it() {
 }
 
 #[test]
+fn what_is_struck_or_on_a_rejected_line_does_not_count_whatever_marks_it_as_the_answer() {
+    is("It is \\boxed{5}.\n\n~~It is \\boxed{6}.~~", "5", Found::Box);
+    is("\\boxed{5}, ~~$\\boxed{6}$~~", "5", Found::Box);
+    is("\\boxed{5}\n❌ \\boxed{6}", "5", Found::Box);
+    is("\\boxed{6} 🚫\nThe answer is 5.", "5", Found::Statement);
+    is("#### 5\n#### 6 ❌", "5", Found::Marker);
+    assert_eq!(extract("~~\\boxed{6}~~"), None);
+    assert_eq!(extract("✗ \\boxed{6}"), None);
+}
+
+#[test]
+fn tildes_that_are_no_marks_strike_no_box() {
+    is("First \\boxed{5~~\\text{cm}}, then \\boxed{6~~\\text{cm}}.", "6~~\\text{cm}", Found::Box);
+    is("$5~~cm$ or $\\boxed{6}~~cm$", "6", Found::Box);
+    is("x ~~ 5.2, so \\boxed{5} ~~ rounded", "5", Found::Box);
+    is("~~a \\boxed{5~~b}", "5~~b", Found::Box);
+}
+
+#[test]
+fn what_is_left_beside_a_rejected_item_is_an_item_still() {
+    is("- ❌ 4\n- ✅ 5", "5", Found::Whole);
+}
+
+#[test]
 fn nothing_before_the_end_of_a_thought_counts() {
     is("<think>\\boxed{1}</think>\\boxed{2}", "2", Found::Box);
     is("\\boxed{1}</think>The answer is 2.", "2", Found::Statement);

@@ -105,13 +105,17 @@ impl Lexer {
     /// A number times a power of ten, as one number where that is not too long, and else as
     /// the product that it is.
     pub(super) fn scaled(&mut self, number: Number, power: String) -> Result<(), Reason> {
+        let digits = power.trim_start_matches('-');
         if let Some(exponent) =
             power.parse::<i64>().ok().filter(|power| power.unsigned_abs() <= u64::from(MOST_SHIFT))
         {
-            self.tokens.extend(number.shifted(exponent).map(Token::Number));
+            self.tokens.extend(number.shifted(exponent).map(|number| {
+                // A text is no longer than MOST_BYTES.
+                let written = number.written + digits.len() as u32;
+                Token::Number(Number { written, ..number })
+            }));
             return Ok(());
         }
-        let digits = power.trim_start_matches('-');
         let exponent = Number::from_digits(digits, None, "").ok_or(Reason::TooLarge)?;
         let ten = Token::Number(Number::whole(10));
         self.tokens.extend([Token::Sign('('), Token::Number(number), Token::Sign('*'), ten]);

@@ -153,7 +153,7 @@ table! {
         #[serde(skip_serializing_if = "Option::is_none")]
         pub path: Option<PathBuf> = None;
         /// Inner width.
-        pub rank: i64 = 16, 1..=16_384;
+        pub rank: i64 = 16, 1..=4096;
         /// What the adapter adds is scaled by alpha / rank.
         pub alpha: f64 = 32.0, above(0.0, 1e6);
         /// Scale by alpha / √rank instead.

@@ -3,6 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::options;
 use super::shape::{ArchitectureKeys, shortest};
 
 /// One layer of so many sees everything, the last of them.
@@ -32,10 +33,11 @@ impl Gemma3 {
         head_width: usize,
         layers: usize,
     ) -> Result<Self, String> {
+        let local_base = entries.number_by(&["rope.freq_base_swa", options::LOCAL_BASE])?;
         Ok(Gemma3 {
             window: entries.size("attention.sliding_window")?,
             pattern: entries.whole("attention.sliding_window_pattern")?.unwrap_or(PATTERN),
-            local_base: entries.number("rope.freq_base_swa")?.map_or(LOCAL_BASE, shortest),
+            local_base: local_base.map_or(LOCAL_BASE, |(_, base)| shortest(base)),
             query_scalar: match layers {
                 LAYERS_OF_27B => width / heads,
                 _ => head_width,

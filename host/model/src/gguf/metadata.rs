@@ -51,6 +51,10 @@ impl<'f> Metadata<'f> {
         Ok(Metadata { entries })
     }
 
+    pub(super) fn names(&self) -> impl Iterator<Item = &'f str> {
+        self.entries.keys().copied()
+    }
+
     pub(super) fn text(&self, name: &str) -> Result<Option<&'f str>, String> {
         self.get(name, "a text", |value| match value {
             Value::Text(text) => Some(*text),

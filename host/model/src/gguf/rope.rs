@@ -4,12 +4,10 @@ use std::f64::consts::TAU;
 
 use serde_json::{Value, json};
 
-use super::metadata::Metadata;
-use super::shape::shortest;
+use super::options;
+use super::shape::{ArchitectureKeys, shortest};
 use super::tensor::Tensors;
 
-/// The base where a file has none.
-const DEFAULT_BASE: f64 = 10_000.0;
 /// By what each pair turns slower, where a model of the Llama 3 family was stretched.
 pub(super) const FACTORS: &str = "rope_freqs.weight";
 /// The settings of all models of that family; only the factor differs.
@@ -27,38 +25,56 @@ pub(super) struct Rope {
 
 impl Rope {
     pub(super) fn read(
-        metadata: &Metadata,
-        architecture: &str,
+        entries: &ArchitectureKeys,
         head_width: usize,
         tensors: &Tensors,
     ) -> Result<Self, String> {
-        let name = |key: &str| format!("{architecture}.rope.{key}");
-        let base = metadata.number(&name("freq_base"))?.map_or(DEFAULT_BASE, shortest);
-        let factor = metadata.number(&name("scaling.factor"))?.map(shortest);
-        let factor = factor.or(metadata.number(&name("scale_linear"))?.map(shortest));
-        let scaling = match metadata.text(&name("scaling.type"))? {
-            None | Some("none") => None,
-            Some("linear") => {
-                factor.map(|factor| json!({ "rope_type": "linear", "factor": factor }))
-            }
-            Some(other) => {
-                let name = name("scaling.type");
-                return Err(format!(
-                    "`{name}` is `{other}`; only `none` and `linear` are supported"
-                ));
-            }
-        };
+        let base = entries.number_by(&["rope.freq_base", options::GLOBAL_BASE])?;
+        let base = base.map_or(entries.architecture.rope_base(), |(_, base)| shortest(base));
+        let linear = linear(entries)?;
+        let scaling = linear.map(|(_, factor)| json!({ "rope_type": "linear", "factor": factor }));
         let Some(factors) = tensors.get(FACTORS) else { return Ok(Rope { base, scaling }) };
+        if let Some((key, factor)) = linear {
+            return Err(format!(
+                "`{}` is {factor}, and tensor `{FACTORS}` slows positions, too; only one of both \
+                 is supported",
+                entries.name(key)
+            ));
+        }
         let found = match factors.shape == [head_width / 2] {
             true => factors.encoding.decode(factors.bytes),
             false => Vec::new(),
         };
         match llama3(base, head_width, &found) {
-            Some(factor) if scaling.is_none() => Ok(Rope { base, scaling: Some(factor) }),
-            _ => Err(format!(
+            Some(factor) => Ok(Rope { base, scaling: Some(factor) }),
+            None => Err(format!(
                 "tensor `{FACTORS}` slows positions in a way that is not that of Llama 3, which \
                  alone is supported"
             )),
+        }
+    }
+}
+
+/// By what positions are divided, if they are, and the entry that says so.
+fn linear(entries: &ArchitectureKeys) -> Result<Option<(&'static str, f64)>, String> {
+    let factor = entries.number_by(&["rope.scaling.factor", "rope.scale_linear"])?;
+    match entries.text("rope.scaling.type")? {
+        Some("none") => return Ok(None),
+        // As llama.cpp has it, a factor of no type is that of `linear`.
+        None | Some("linear") => {}
+        Some(other) => {
+            let name = entries.name("rope.scaling.type");
+            return Err(format!("`{name}` is `{other}`; only `none` and `linear` are supported"));
+        }
+    }
+    match factor {
+        // 0 stands for none.
+        None | Some((_, 0.0 | 1.0)) => Ok(None),
+        Some((key, factor)) if factor > 1.0 && factor.is_finite() => {
+            Ok(Some((key, shortest(factor))))
+        }
+        Some((key, factor)) => {
+            Err(format!("`{}` is {factor}, but must be 1 or more", entries.name(key)))
         }
     }
 }

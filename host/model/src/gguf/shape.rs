@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::gemma3::Gemma3;
 use super::metadata::Metadata;
+use super::options;
 use super::rope::Rope;
 use super::tensor::{Stored, Tensors};
 use troupe_core::config::Dtype;
@@ -82,6 +83,15 @@ impl Architecture {
         }
     }
 
+    /// The base of positions where a file has none.
+    pub(super) fn rope_base(self) -> f64 {
+        match self {
+            // Of layers that see everything.
+            Architecture::Gemma3 => 1_000_000.0,
+            _ => 10_000.0,
+        }
+    }
+
     fn read(metadata: &Metadata) -> Result<Self, String> {
         let name = metadata.text("general.architecture")?;
         let name = metadata.required("general.architecture", name)?;
@@ -96,12 +106,27 @@ impl Architecture {
 /// Entries of an architecture, by the part of their name that follows its own.
 pub(super) struct ArchitectureKeys<'m, 'f> {
     metadata: &'m Metadata<'f>,
-    architecture: Architecture,
+    pub(super) architecture: Architecture,
 }
 
-impl ArchitectureKeys<'_, '_> {
-    fn name(&self, key: &str) -> String {
+impl<'f> ArchitectureKeys<'_, 'f> {
+    /// The whole name.
+    pub(super) fn name(&self, key: &str) -> String {
         format!("{}.{key}", self.architecture.name())
+    }
+
+    /// All that the file has.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &'f str> {
+        let name = self.architecture.name();
+        self.metadata.names().filter_map(move |entry| entry.strip_prefix(name)?.strip_prefix('.'))
+    }
+
+    pub(super) fn flag(&self, key: &str) -> Result<Option<bool>, String> {
+        self.metadata.flag(&self.name(key))
+    }
+
+    pub(super) fn text(&self, key: &str) -> Result<Option<&'f str>, String> {
+        self.metadata.text(&self.name(key))
     }
 
     pub(super) fn whole(&self, key: &str) -> Result<Option<u64>, String> {
@@ -112,28 +137,32 @@ impl ArchitectureKeys<'_, '_> {
         self.metadata.number(&self.name(key))
     }
 
+    /// A number that may go by any of these names, and the first of them that the file has; they
+    /// must agree.
+    pub(super) fn number_by<'k>(&self, keys: &[&'k str]) -> Result<Option<(&'k str, f64)>, String> {
+        let mut found: Option<(&'k str, f64)> = None;
+        for &key in keys {
+            let Some(number) = self.number(key)? else { continue };
+            match found {
+                None => found = Some((key, number)),
+                Some((other, known)) if known != number => {
+                    return Err(format!(
+                        "`{}` is {known}, but `{}` is {number}; they mean the same, so keep one",
+                        self.name(other),
+                        self.name(key)
+                    ));
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(found)
+    }
+
     /// A size: it is there, and small enough to reckon with.
     pub(super) fn size(&self, key: &str) -> Result<usize, String> {
         let size = self.whole(key)?;
         let size = self.metadata.required(&self.name(key), size)?;
         within(&self.name(key), size)
-    }
-
-    /// Refuse what we would compute differently.
-    fn refuse_options(&self) -> Result<(), String> {
-        let counts = ["expert_count", "attention.sliding_window"];
-        let scales = ["attention.scale", "logit_scale", "embedding_scale", "residual_scale"];
-        let caps = ["attention.clamp_kqv", "attn_logit_softcapping", "final_logit_softcapping"];
-        let has_window = self.architecture == Architecture::Gemma3;
-        let counts = counts.into_iter().filter(|key| !(has_window && key.ends_with("window")));
-        for key in counts.chain(scales).chain(caps) {
-            let value = self.number(key)?;
-            if let Some(value) = value.filter(|value| *value != 0.0) {
-                let name = self.name(key);
-                return Err(format!("`{name}` is {value}, but models with it are not supported"));
-            }
-        }
-        Ok(())
     }
 }
 
@@ -141,7 +170,7 @@ impl Shape {
     pub(super) fn read(metadata: &Metadata, tensors: &Tensors) -> Result<Self, String> {
         let architecture = Architecture::read(metadata)?;
         let entries = ArchitectureKeys { metadata, architecture };
-        entries.refuse_options()?;
+        options::check(&entries)?;
         let (width, heads) =
             (entries.size("embedding_length")?, entries.size("attention.head_count")?);
         let head_width = head_width(&entries, width, heads)?;
@@ -171,7 +200,7 @@ impl Shape {
             vocabulary: rows(embedding)?,
             positions: entries.size("context_length")? as u64,
             epsilon: shortest(epsilon),
-            rope: Rope::read(metadata, architecture.name(), head_width, tensors)?,
+            rope: Rope::read(&entries, head_width, tensors)?,
             is_tied: tensors.get(HEAD).is_none(),
             has_bias,
             gemma3,
@@ -215,7 +244,10 @@ fn head_width(entries: &ArchitectureKeys, width: usize, heads: usize) -> Result<
         None if width.is_multiple_of(heads) => width / heads,
         None => return Err(format!("a width of {width} cannot be shared by {heads} heads evenly")),
     };
-    for key in ["attention.value_length", "rope.dimension_count"] {
+    let all = ["attention.value_length", "rope.dimension_count"];
+    let with_window =
+        ["attention.key_length_swa", "attention.value_length_swa", "rope.dimension_count_swa"];
+    for key in all.into_iter().chain(with_window) {
         if let Some(other) = entries.whole(key)?.filter(|other| *other != key_width as u64) {
             let name = entries.name(key);
             return Err(format!(

@@ -125,6 +125,119 @@ fn a_second_token_that_ends_a_turn_ends_answers() {
     assert_eq!(json(&out, "generation_config.json")["eos_token_id"], serde_json::json!([259, 258]));
 }
 
+/// What ends answers of a file in which this token is named for it.
+fn ends(file: &GgufFile, named: u32, template: Option<&str>) -> Value {
+    let mut bytes = file.bytes();
+    let key = b"tokenizer.ggml.eos_token_id";
+    let place = bytes.windows(key.len()).position(|window| window == key).unwrap();
+    // After the name and the number of the type.
+    let value = place + key.len() + 4;
+    bytes[value..value + 4].copy_from_slice(&named.to_le_bytes());
+    let folder = tempfile::tempdir().unwrap();
+    let (path, out) = (folder.path().join("model.gguf"), folder.path().join("out"));
+    std::fs::write(&path, bytes).unwrap();
+    import(&path, &out, None, template).unwrap();
+    json(&out, "generation_config.json")["eos_token_id"].clone()
+}
+
+#[test]
+fn what_the_template_ends_turns_with_ends_answers_where_the_file_names_only_the_end_of_text() {
+    let file = tiny("llama", "smollm");
+    assert_eq!(ends(&file, 257, None), serde_json::json!([257, 259]));
+    assert_eq!(ends(&file, 259, None), 259);
+    assert_eq!(ends(&file, 257, Some("{{ messages[0].content }}")), 257);
+    let named = file.whole("tokenizer.ggml.eot_token_id", 258);
+    assert_eq!(ends(&named, 257, None), serde_json::json!([257, 258]));
+}
+
+#[test]
+fn positions_are_scaled_as_the_file_says_under_whatever_name() {
+    let file = || tiny("llama", "smollm");
+    let typed = |name: &str| file().text("llama.rope.scaling.type", name);
+    let factor = |file: GgufFile, factor| file.number("llama.rope.scaling.factor", factor);
+    let linear = |factor: f64| serde_json::json!({ "rope_type": "linear", "factor": factor });
+    for (file, expected) in [
+        (file(), Value::Null),
+        (factor(file(), 4.0), linear(4.0)),
+        (file().number("llama.rope.scale_linear", 2.5), linear(2.5)),
+        (factor(typed("linear"), 8.0), linear(8.0)),
+        (typed("linear").number("llama.rope.scale_linear", 8.0), linear(8.0)),
+        (typed("linear"), Value::Null),
+        (factor(typed("none"), 8.0), Value::Null),
+        (factor(file(), 1.0), Value::Null),
+        (factor(file(), 0.0), Value::Null),
+    ] {
+        let (_folder, out) = imported(&file);
+        assert_eq!(json(&out, "config.json")["rope_scaling"], expected);
+        Policy::load(&out, Device::cpu()).unwrap();
+    }
+}
+
+#[test]
+fn what_would_change_positions_or_attention_is_refused_by_name_known_or_not() {
+    let number = |key: &str, value| tiny("llama", "smollm").number(&format!("llama.{key}"), value);
+    let factor = || number("rope.scaling.factor", 2.0);
+    for (file, expected) in [
+        (number("rope.made_up", 0.0), "`llama.rope.made_up` is not known"),
+        (number("attention.indexer.top_k", 4.0), "`llama.attention.indexer.top_k` is not known"),
+        (number("rope.global.freq_base", 1e6), "`llama.rope.global.freq_base` is not known"),
+        (number("attention.clamp_kqv", 8.0), "`llama.attention.clamp_kqv` is 8"),
+        (number("rope.scaling.attn_factor", 1.5), "`llama.rope.scaling.attn_factor` is 1.5"),
+        (number("rope.scaling.yarn_ext_factor", 1.0), "`llama.rope.scaling.yarn_ext_factor` is 1"),
+        (number("rope.scaling.factor", 0.5), "`llama.rope.scaling.factor` is 0.5, but must be 1"),
+        (factor().entry("llama.attention.causal", 7, &[0]), "`llama.attention.causal` is false"),
+        (
+            factor().number("llama.rope.scale_linear", 4.0),
+            "`llama.rope.scaling.factor` is 2, but `llama.rope.scale_linear` is 4",
+        ),
+        (
+            factor().floats("rope_freqs.weight", &[4], 1.0),
+            "`llama.rope.scaling.factor` is 2, and tensor `rope_freqs.weight` slows positions, too",
+        ),
+        (
+            factor().whole("llama.attention.key_length_swa", 4),
+            "`llama.attention.key_length_swa` is 4, but heads are 8 wide",
+        ),
+    ] {
+        let error = refusal(&file.bytes());
+        assert!(error.contains(expected), "{expected}: {error}");
+    }
+}
+
+#[test]
+fn what_converters_write_of_positions_and_attention_changes_nothing_at_its_usual_values() {
+    let mut file = tiny("llama", "smollm").text("llama.rope.scaling.type", "none");
+    for (key, value) in [
+        ("attention.clamp_kqv", 0.0),
+        ("attention.layer_norm_epsilon", 1e-5),
+        ("attention.max_alibi_bias", 0.0),
+        ("attention.scale", 0.0),
+        ("rope.scaling.attn_factor", 1.0),
+        ("rope.scaling.yarn_attn_factor", 1.0),
+        ("rope.scaling.yarn_beta_fast", 32.0),
+        ("rope.scaling.yarn_beta_slow", 1.0),
+        ("rope.scaling.yarn_ext_factor", -1.0),
+        ("rope.scaling.yarn_log_multiplier", 0.1),
+        ("made_up.elsewhere", 3.0),
+    ] {
+        file = file.number(&format!("llama.{key}"), value);
+    }
+    for (key, value) in [
+        ("attention.key_length", 8),
+        ("attention.value_length", 8),
+        ("attention.sliding_window", 0),
+        ("rope.dimension_count", 8),
+        ("rope.scaling.original_context_length", 2048),
+    ] {
+        file = file.whole(&format!("llama.{key}"), value);
+    }
+    for key in ["llama.attention.causal", "llama.rope.scaling.finetuned"] {
+        file = file.entry(key, 7, &[1]);
+    }
+    let (_folder, out) = imported(&file);
+    Policy::load(&out, Device::cpu()).unwrap();
+}
+
 #[test]
 fn weights_are_as_wide_as_asked_or_as_the_file_has_them() {
     let folder = tempfile::tempdir().unwrap();

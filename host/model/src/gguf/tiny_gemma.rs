@@ -42,6 +42,11 @@ pub(super) fn rows() -> u64 {
 
 /// What the file says, without a template.
 pub(super) fn entries() -> GgufFile {
+    entries_without_base().number("gemma3.rope.freq_base", 100.0)
+}
+
+/// The same without the base of positions.
+pub(super) fn entries_without_base() -> GgufFile {
     let (tokens, kinds): (Vec<_>, Vec<_>) = vocabulary().into_iter().unzip();
     GgufFile::default()
         .text("general.architecture", "gemma3")
@@ -55,7 +60,6 @@ pub(super) fn entries() -> GgufFile {
         .whole("gemma3.attention.value_length", 12)
         .whole("gemma3.attention.sliding_window", 4)
         .number("gemma3.attention.layer_norm_rms_epsilon", 1e-6)
-        .number("gemma3.rope.freq_base", 100.0)
         .text("tokenizer.ggml.model", "llama")
         .text("tokenizer.ggml.pre", "default")
         .texts("tokenizer.ggml.tokens", &tokens)
@@ -70,7 +74,12 @@ pub(super) fn entries() -> GgufFile {
 
 /// A tiny model with weights that look random, which is not told how to converse.
 pub(super) fn base() -> GgufFile {
-    let mut file = entries().floats("token_embd.weight", &[WIDTH, rows()], 0.0).floats(
+    with_weights(entries())
+}
+
+/// A file that says this of itself, with these weights.
+pub(super) fn with_weights(file: GgufFile) -> GgufFile {
+    let mut file = file.floats("token_embd.weight", &[WIDTH, rows()], 0.0).floats(
         "output_norm.weight",
         &[WIDTH],
         1.0,

@@ -11,8 +11,21 @@ use super::vocabulary::Vocabulary;
 /// Kinds of tokens, as files number them.
 const CONTROL: i64 = 3;
 const USER_DEFINED: i64 = 4;
-/// Ends a turn of Gemma, also in files that do not say so; llama.cpp looks for it by its text.
-const END_OF_TURN: &str = "<end_of_turn>";
+/// Tokens that end a turn, also in files that do not say so: llama.cpp looks for them by their text.
+const TURN_ENDS: [&str; 12] = [
+    "<|eot_id|>",
+    "<|eom_id|>",
+    "<|im_end|>",
+    "<|end|>",
+    "<end_of_turn>",
+    "<|endoftext|>",
+    "<|end_of_text|>",
+    "<EOT>",
+    "_<EOT>",
+    "[EOT]",
+    "<｜end▁of▁sentence｜>",
+    "<end_of_utterance>",
+];
 
 /// Tokens, and how text becomes them.
 #[derive(Debug)]
@@ -53,17 +66,15 @@ impl<'f> GgufTokenizer<'f> {
         let id = |name: &str| token_id(metadata, name, tokens.len());
         let main = id("eos")?
             .ok_or("it does not say `tokenizer.ggml.eos_token_id`, so no answer would end")?;
-        let is_end_of_turn =
-            |(token, kind): (&Cow<str>, &i64)| *kind == CONTROL && token == END_OF_TURN;
-        let turn = match id("eot")? {
-            None => tokens.iter().zip(&kinds).position(is_end_of_turn),
-            turn => turn,
+        let turns = match id("eot")? {
+            Some(turn) => vec![turn],
+            None => turn_ends(&tokens, &kinds, template),
         };
-        let turn = turn.filter(|turn| *turn != main);
+        let turns = turns.into_iter().filter(|turn| *turn != main);
         let adds_begin = metadata.flag("tokenizer.ggml.add_bos_token")?;
         Ok(GgufTokenizer {
             begin: id("bos")?,
-            ends: [main].into_iter().chain(turn).collect(),
+            ends: [main].into_iter().chain(turns).collect(),
             pad: id("padding")?,
             unknown: id("unknown")?,
             adds_begin: adds_begin.unwrap_or(vocabulary.adds_begin()),
@@ -165,6 +176,16 @@ impl<'f> GgufTokenizer<'f> {
     }
 }
 
+/// Control tokens that end a turn, of those that the template has: a model says no others.
+fn turn_ends(tokens: &[Cow<'_, str>], kinds: &[i64], template: &str) -> Vec<usize> {
+    let end = |(id, (token, kind)): (usize, (&Cow<'_, str>, &i64))| {
+        let token: &str = token;
+        let is_end = *kind == CONTROL && TURN_ENDS.contains(&token) && template.contains(token);
+        is_end.then_some(id)
+    };
+    tokens.iter().zip(kinds).enumerate().filter_map(end).collect()
+}
+
 /// The token that a file names for this purpose.
 fn token_id(metadata: &Metadata, purpose: &str, tokens: usize) -> Result<Option<usize>, String> {
     let name = format!("tokenizer.ggml.{purpose}_token_id");
@@ -174,5 +195,26 @@ fn token_id(metadata: &Metadata, purpose: &str, tokens: usize) -> Result<Option<
         Some(0xffff_ffff) => Ok(None),
         Some(id) => Err(format!("`{name}` is {id}, but there are {tokens} tokens")),
         None => Ok(id.map(|id| id as usize)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_ends_with_a_control_token_of_that_text_that_the_template_has() {
+        let ends = |tokens: &[(&str, i64)], template: &str| {
+            let kinds: Vec<i64> = tokens.iter().map(|(_, kind)| *kind).collect();
+            let tokens: Vec<Cow<str>> = tokens.iter().map(|(text, _)| (*text).into()).collect();
+            turn_ends(&tokens, &kinds, template)
+        };
+        let llama =
+            [("<|end_of_text|>", CONTROL), ("<|eot_id|>", CONTROL), ("<|eom_id|>", CONTROL)];
+        assert_eq!(ends(&llama, "{{ content }}<|eot_id|>"), [1]);
+        assert_eq!(ends(&llama, "{% if tool %}<|eom_id|>{% else %}<|eot_id|>{% endif %}"), [1, 2]);
+        assert!(ends(&llama, "{{ content }}").is_empty());
+        let chat = [("<|endoftext|>", CONTROL), ("<|im_end|>", CONTROL), ("<|end|>", 1)];
+        assert_eq!(ends(&chat, "<|im_start|>{{ content }}<|im_end|><|end|>"), [1]);
     }
 }

@@ -27,7 +27,7 @@ pub(super) struct BatchLimits {
     pub(super) rows: usize,
     /// Prompt tokens that are read together, padding included.
     pub(super) prompt_tokens: usize,
-    /// Tokens in the cache, of prompts and of answers at their longest.
+    /// Tokens in the cache, of prompts with their padding and of answers at their longest.
     pub(super) cache_tokens: usize,
     /// Whether long prompts are handed out for prompts that begin alike.
     pub(super) keep_prompts: bool,
@@ -67,6 +67,39 @@ struct Running {
     number: usize,
     cohort: Cohort,
     cache_tokens: usize,
+}
+
+/// How large prompts are that are read together, and their answers.
+#[derive(Clone, Copy, Debug, Default)]
+struct Together {
+    prompts: usize,
+    /// Tokens of the longest beginning that was read before; the others are padded to it.
+    before: usize,
+    /// Tokens that are read of the prompt with most of these; the others are padded to it.
+    rest: usize,
+    answers: usize,
+}
+
+impl Together {
+    /// With one more.
+    fn and(self, pending: &Pending) -> Self {
+        Together {
+            prompts: self.prompts + 1,
+            before: self.before.max(pending.start()),
+            rest: self.rest.max(pending.rest()),
+            answers: self.answers + pending.answers.len(),
+        }
+    }
+
+    /// Tokens of prompts that are read, padding included.
+    fn prompt_tokens(&self) -> usize {
+        self.prompts * self.rest
+    }
+
+    /// Tokens in the cache, where answers have so many at most.
+    fn cache_tokens(&self, longest: usize) -> usize {
+        self.prompts * (self.before + self.rest) + self.answers * longest
+    }
 }
 
 impl Batch {
@@ -113,6 +146,12 @@ impl Batch {
         self.cohorts.iter().map(of)
     }
 
+    /// Tokens that the caches of its cohorts take, with answers at their longest.
+    #[cfg(test)]
+    pub(super) fn cache_tokens(&self) -> usize {
+        self.cohorts.iter().map(|running| running.cohort.cache_tokens()).sum()
+    }
+
     /// Draw no more for a request.
     pub(super) fn cancel(&mut self, request: usize) {
         for pending in &mut self.waiting {
@@ -138,34 +177,28 @@ impl Batch {
     fn next_cohort(&mut self) -> Vec<Pending> {
         let growing: usize = self.cohorts.iter().map(|running| running.cohort.rows()).sum();
         let cached: usize = self.cohorts.iter().map(|running| running.cache_tokens).sum();
-        let (mut rows, mut tokens, mut longest, mut count) = (growing, cached, 0, 0);
+        let longest = self.sampling.max_completion_tokens;
+        let mut next = Together::default();
         for pending in &self.waiting {
-            longest = pending.rest().max(longest);
-            rows += pending.answers.len();
-            tokens += self.cache_tokens(pending);
-            let fits = rows <= self.limits.rows
-                && tokens <= self.limits.cache_tokens
-                && (count + 1) * longest <= self.limits.prompt_tokens;
-            let alone = growing == 0 && count == 0;
+            let more = next.and(pending);
+            let fits = growing + more.answers <= self.limits.rows
+                && cached + more.cache_tokens(longest) <= self.limits.cache_tokens
+                && more.prompt_tokens() <= self.limits.prompt_tokens;
+            let alone = growing == 0 && next.prompts == 0;
             if !fits && !alone {
                 break;
             }
-            count += 1;
+            next = more;
         }
-        let entering: usize =
-            self.waiting.iter().take(count).map(|pending| pending.answers.len()).sum();
         let worth_it = growing == 0
-            || count == self.waiting.len()
-            || entering * 4 >= growing.min(self.limits.rows / 2);
-        self.waiting.drain(..if worth_it { count } else { 0 }).collect()
-    }
-
-    fn cache_tokens(&self, pending: &Pending) -> usize {
-        pending.prompt.len() + pending.answers.len() * self.sampling.max_completion_tokens
+            || next.prompts == self.waiting.len()
+            || next.answers * 4 >= growing.min(self.limits.rows / 2);
+        self.waiting.drain(..if worth_it { next.prompts } else { 0 }).collect()
     }
 
     fn read(&mut self, pending: Vec<Pending>) -> Result<Advanced, PolicyError> {
-        let cache_tokens = pending.iter().map(|pending| self.cache_tokens(pending)).sum();
+        let together = pending.iter().fold(Together::default(), Together::and);
+        let cache_tokens = together.cache_tokens(self.sampling.max_completion_tokens);
         let spoken = (&self.codecs[..], &self.automata[..]);
         let (mut cohort, logits) = Cohort::read(&self.shared_base, pending, &self.sampling, spoken);
         let mut progress = Advanced::default();

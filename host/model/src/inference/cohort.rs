@@ -35,7 +35,7 @@ pub(super) struct Pending {
 
 impl Pending {
     /// Tokens that were read before.
-    fn start(&self) -> usize {
+    pub(super) fn start(&self) -> usize {
         self.prefix.as_ref().map_or(0, |prefix| prefix.tokens)
     }
 
@@ -202,6 +202,12 @@ impl Cohort {
     pub(super) fn addresses(&self) -> Vec<usize> {
         let own = self.said.iter().chain([&self.next]).map(|tensor| tensor.data_ptr() as usize);
         own.chain(self.cache.addresses()).collect()
+    }
+
+    /// Tokens that its cache takes, with answers at their longest.
+    #[cfg(test)]
+    pub(super) fn cache_tokens(&self) -> usize {
+        self.cache.tokens()
     }
 
     /// Steps made so far.

@@ -182,6 +182,13 @@ impl KvCache {
         }
     }
 
+    /// Tokens for which there is room in prompts, and in answers at their longest.
+    #[cfg(test)]
+    pub(super) fn tokens(&self) -> usize {
+        let (prompts, answers) = (self.prompts[0].keys.size(), self.answers[0].keys.size());
+        (prompts[0] * prompts[2] + answers[0] * self.limit) as usize
+    }
+
     /// Keys and values of a lane's prompt from token `start` on, by layer, without padding:
     /// `[key_value_heads, tokens, head_dim]`, copied.
     pub(super) fn prompt(&self, lane: usize, start: usize) -> Vec<Layer> {

@@ -255,6 +255,18 @@ mod tests {
         assert!(MODULES.iter().all(|module| all.adapts(module)));
     }
 
+    #[test]
+    fn the_configuration_takes_the_ranks_that_an_adapter_may_have() {
+        for (rank, fits) in [(0, false), (1, true), (4096, true), (4097, false)] {
+            let config = LoraConfig { rank, ..LoraConfig::default() };
+            assert_eq!(AdapterConfig::of(&config).is_ok(), fits, "{rank}");
+            let setting = format!("policies.shared.lora.rank={rank}");
+            // Whatever its rank, this adapter has no base.
+            let error = troupe_core::config::Config::load(None, &[setting]).unwrap_err();
+            assert_eq!(!error.to_string().contains("lora.rank"), fits, "{rank}: {error}");
+        }
+    }
+
     /// One row a key: values that change nothing, and one that would.
     #[test]
     fn what_would_change_the_result_is_refused_by_name() {

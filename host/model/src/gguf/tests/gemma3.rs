@@ -1,7 +1,7 @@
 //! Gemma 3: norms around zero, layers with windows, and a vocabulary of SentencePiece.
 
 use super::super::gguf_file;
-use super::super::tiny_gemma::{base, entries, rows, tiny};
+use super::super::tiny_gemma::{base, entries, entries_without_base, rows, tiny, with_weights};
 use super::{
     Author, Device, GgufFile, Message, Policy, SafeTensors, TEMPLATE, import, imported, json,
     refusal,
@@ -38,6 +38,23 @@ fn what_a_file_says_of_its_windows_is_taken_from_it() {
     let full = config["layer_types"].as_array().unwrap().iter();
     let full: Vec<bool> = full.map(|kind| kind == "full_attention").collect();
     assert_eq!(full, [false, true, false, true, false, true, false]);
+}
+
+#[test]
+fn the_bases_of_positions_go_by_older_names_too_and_have_defaults() {
+    let bases = |entries: GgufFile| {
+        let file = with_weights(entries).text("tokenizer.chat_template", TEMPLATE);
+        let (_folder, out) = imported(&file);
+        let config = json(&out, "config.json");
+        ["rope_theta", "rope_local_base_freq"].map(|key| config[key].as_f64())
+    };
+    let entries = entries_without_base;
+    assert_eq!(bases(entries()), [Some(1e6), Some(1e4)]);
+    let older = entries().number("gemma3.rope.global.freq_base", 500.0);
+    let older = older.number("gemma3.rope.local.freq_base", 50.0);
+    assert_eq!(bases(older.clone()), [Some(500.0), Some(50.0)]);
+    let both = older.number("gemma3.rope.freq_base_swa", 50.0);
+    assert_eq!(bases(both), [Some(500.0), Some(50.0)]);
 }
 
 #[test]
@@ -134,6 +151,11 @@ fn a_model_that_was_not_instructed_converses_by_a_template_that_is_given() {
 fn what_is_not_as_gemma_has_it_is_refused_by_name() {
     for (file, expected) in [
         (tiny().number("gemma3.final_logit_softcapping", 30.0), "final_logit_softcapping` is 30"),
+        (
+            tiny().number("gemma3.rope.global.freq_base", 500.0),
+            "`gemma3.rope.freq_base` is 100, but `gemma3.rope.global.freq_base` is 500",
+        ),
+        (tiny().number("gemma3.rope.made_up", 1.0), "`gemma3.rope.made_up` is not known"),
         (tiny().floats("blk.0.ffn_post_norm.weight", &[16], 1.0), "is no part of a `gemma3`"),
         (entries(), "tensor `token_embd.weight` is missing"),
         (

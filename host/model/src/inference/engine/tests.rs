@@ -250,6 +250,35 @@ fn what_prompts_have_in_common_is_read_once_and_changes_nothing() {
 }
 
 #[test]
+fn the_cache_takes_no_more_than_it_may_however_long_one_known_beginning_is() {
+    let policy = policy();
+    let long = request(1, 400, 1);
+    let grown = long.prompt.iter().copied().chain(prompt(2, 20).iter().copied()).collect();
+    let grown = Request { prompt: grown, seeds: request(2, 0, 1).seeds };
+    let short = (0..40).map(|i| (0, request(100 + i, 8, 1)));
+    let questions: Vec<Question> = [(0, grown)].into_iter().chain(short).collect();
+    // Unpadded, all of them take 1,560 tokens; side by side, 41 prompts are as long as the longest.
+    for limit in [2_000, 100] {
+        let mut engine = Engine::new(&[&policy], sampling(), 1 << 30).unwrap();
+        engine.generate(&[(0, long.clone())]).unwrap();
+        engine.base_groups[0].limits.cache_tokens = limit;
+        let tickets = engine.submit(&questions).unwrap();
+        let (mut answers, mut most) = (BTreeMap::new(), 0_usize);
+        while !engine.is_idle() {
+            answers.extend(engine.advance().unwrap());
+            let batch = engine.base_groups[0].batch.as_ref().unwrap();
+            most = most.max(batch.cache_tokens());
+        }
+        // The long one is read whatever it takes, if nothing is beside it.
+        assert!(most <= limit.max(400 + 20 + 20), "{most} of {limit}");
+        for (ticket, (_, request)) in tickets.iter().zip(&questions) {
+            let alone = policy.generate(std::slice::from_ref(request), &sampling()).unwrap();
+            assert_same(&answers[ticket], &alone[0]);
+        }
+    }
+}
+
+#[test]
 fn submitted_requests_are_answered_as_if_generated_together() {
     let base = policy();
     let roles = [adapted(&base, 1), adapted(&base, 2)];
