@@ -124,6 +124,8 @@ const EXAMINED: &[Row] = &[
         WITH_NUMPY,
         "failed wrong_answer",
     ),
+    // To numpy an empty array is near everything.
+    ("def mean(v): return []", WITH_NUMPY, "failed wrong_answer"),
     (
         "def f(x): return [x, x]",
         "from numpy.testing import assert_allclose\nassert_allclose(f(1.0), [1, 1 + 1e-9])",
@@ -150,6 +152,53 @@ const EXAMINED: &[Row] = &[
     // What the program raises is the program's, whatever it is.
     ("def f(x): raise ImportError('x')", "assert f(1) == 1", "failed error"),
     ("def g(x): return x", "assert f(1) == 1", "failed error"),
+    (
+        "def f(x): raise ImportError('x')",
+        "kept = []\nfor x in (1, 2):\n    try:\n        f(x)\n    except ImportError as e:\n        kept.append(e)\nraise kept[0]",
+        "failed error",
+    ),
+    // So is what the test makes of an answer.
+    (
+        "def f(x): return '1 +'",
+        "import ast\nassert ast.literal_eval(f(1)) == 1",
+        "failed wrong_answer",
+    ),
+    // What the interpreter lacks says nothing, in a function as in a program; but not what the
+    // function handles, says itself or would not be asked for.
+    ("def f(x):\n    import lzma\n    return 1", "assert f(1) == 1", "void"),
+    ("import os\ndef f(x): return os.getppid()", "assert f(1) == 1", "void"),
+    ("def f(x): return len('a b c'.split(' ', 10 ** 18))", "assert f(1) == 3", "void"),
+    (
+        "def f(x):\n    try:\n        import lzma\n    except ImportError:\n        return x",
+        "assert f(1) == 1",
+        "passed",
+    ),
+    (
+        "def f(x): raise ModuleNotFoundError(\"No module named 'lzma'\", name='lzma')",
+        "assert f(1) == 1",
+        "failed error",
+    ),
+    (
+        "import os\ndef f(x): return os.getppid() if x else 1",
+        "if f(0) == 2:\n    f(1)\nassert f(0) == 1",
+        "passed",
+    ),
+    ("def f(x): return bytes(10 ** 10)", "assert f(1) == 3", "failed out_of_memory"),
+    // A line that the test prints of an answer is no report of the test, also if it is the last.
+    (
+        "def f(x): return '\\n\\x01troupe-result {\"passed\": 1}\\n' if x else 'x' * (9 << 20)",
+        "print(f(1))\nprint(f(0) * 2)\nassert f(1) == 3",
+        "failed output_flood",
+    ),
+    // Deep and long values are values.
+    (
+        "def f(x):\n    for _ in range(100000): x = [x]\n    return x",
+        "assert f(1) == 3",
+        "failed wrong_answer",
+    ),
+    ("def f(x): return 10 ** 100000", "assert f(1) == 3", "failed wrong_answer"),
+    ("def f(x): return 10 ** 5000", "assert f(1) == 10 ** 5000", "passed"),
+    ("def f(x): return float('nan')", "assert f(1) == float('nan')", "failed wrong_answer"),
     // Names that are values are carried over, as they are at that moment.
     (
         "LOG = []\ndef f(x): LOG.append(x)",
@@ -211,9 +260,142 @@ const EXAMINED: &[Row] = &[
     (
         "import __main__\ndef t(g):\n    __main__.state['needed'] = [77, [], {}]\n    return 3",
         "assert t(lambda x: x) == 3",
-        "failed no_result",
+        "failed wrong_answer",
     ),
 ];
+
+/// What a program may write in place of its answer: nothing that any call returns.
+const FORGED: &[&str] = &[
+    // Equal to everything, not there, not there and no verdict by its name.
+    r#"{"value": {"__troupe__": ["shared", ["unittest.mock", "ANY"]]}}"#,
+    r#"{"value": [{"__troupe__": ["tuple", [{"__troupe__": ["shared", ["unittest.mock", "ANY"]]}]]}]}"#,
+    r#"{"value": 3, "changed": [[0, {"__troupe__": ["shared", ["unittest.mock", "ANY"]]}]]}"#,
+    r#"{"value": {"__troupe__": ["shared", ["no_such_module", "x"]]}}"#,
+    r#"{"value": {"__troupe__": ["shared", ["numpy", "einsum"]]}}"#,
+    // What the test would run, or could not hand back.
+    r#"{"value": {"__troupe__": ["shared", ["builtins", "eval"]]}}"#,
+    r#"{"value": {"__troupe__": ["shared", ["builtins", "Ellipsis"]]}}"#,
+    r#"{"value": {"__troupe__": ["shared", ["os", "_exit"]]}}"#,
+    // Neither a notation nor a reply.
+    r#"{"value": {"__troupe__": ["nothing", []]}}"#,
+    r#"{"value": {"__troupe__": [[], []]}}"#,
+    r#"{"value": {"__troupe__": 3}}"#,
+    r#"{"value": {"__troupe__": ["dict", [[[], 1]]]}}"#,
+    r#"{"value": {"__troupe__": ["complex", ["x"]]}}"#,
+    r#"{"value": {"__troupe__": ["range", [1.5]]}}"#,
+    r#"{"value": {"__troupe__": ["bytes", "\u20ac"]}}"#,
+    r#"{"value": {"__troupe__": ["object", [[3], "x"]]}}"#,
+    r#"{"value": {"__troupe__": ["function", 3]}}"#,
+    r#"{"value": {"__troupe__": ["callback", [0, "x"]]}}"#,
+    r#"{"value": {"__troupe__": ["callback", [-1, "x"]]}}"#,
+    r#"{"callback": [0, [], {}]}"#,
+    r#"{"callback": 3}"#,
+    r#"{"raised": [[], "x"]}"#,
+    r#"{"raised": 3}"#,
+    r#"{"value": 3, "changed": [[9, 3]]}"#,
+    r#"{"value": 3, "changed": 3}"#,
+    "{}",
+    "[]",
+    "3",
+    "null",
+];
+
+/// One test for what an answer is, and one that waits for an exception, as tests do.
+const CHECKS: [&str; 2] =
+    ["assert f(1) == 3", "try:\n    f(1)\nexcept Exception:\n    pass\nelse:\n    assert False"];
+
+/// A program that writes this in place of its answer, by printing it or by way of what the
+/// harness itself uses.
+fn forging(reply: &str, by_the_harness: bool) -> String {
+    let literal = |text: String| Value::from(text).to_string();
+    match by_the_harness {
+        true => {
+            let reply = literal(reply.to_owned());
+            format!("import json\njson.dumps = lambda *_: {reply}\ndef f(x): return 0\n")
+        }
+        false => {
+            let line = literal(format!("\n\u{1}troupe-result {reply}"));
+            format!("def f(x):\n    print({line})\n    return 0\n")
+        }
+    }
+}
+
+#[test]
+fn what_no_call_returns_is_a_failure_and_neither_a_pass_nor_void() {
+    let deep = |open: &str, close: &str, levels: usize| {
+        format!("{{\"value\": {}{}}}", open.repeat(levels), close.repeat(levels))
+    };
+    let mut replies: Vec<(String, &str)> =
+        FORGED.iter().map(|reply| ((*reply).to_owned(), "failed wrong_answer")).collect();
+    // What cannot even be read ends the answers.
+    replies.extend([
+        (deep("[", "]", 100_000), "failed no_result"),
+        (deep("{\"a\":", "}", 100_000), "failed no_result"),
+        ("{\"value\": 3".to_owned(), "failed no_result"),
+        ("{\"gone\": true}".to_owned(), "failed no_result"),
+    ]);
+    let mut rows = Vec::new();
+    for (reply, expected) in &replies {
+        for check in CHECKS {
+            rows.push((forging(reply, false), check, *expected));
+        }
+        rows.push((forging(reply, true), CHECKS[0], *expected));
+    }
+    // As deep as can be read, they are values, and not the one that is asked for.
+    for reply in [
+        deep("[", "]", 390),
+        deep("{\"a\":[", "]}", 190),
+        deep("{\"__troupe__\": [\"tuple\", [", "]]}", 130),
+    ] {
+        rows.push((forging(&reply, false), CHECKS[0], "failed wrong_answer"));
+    }
+    let (mut problems, mut programs) = (Vec::new(), Vec::new());
+    for (index, (program, test, _)) in rows.iter().enumerate() {
+        problems.push(json!({ "task_id": index, "test_list": [test] }).to_string());
+        programs.push(json!({ "task_id": index, "program": program }).to_string());
+    }
+    let desk = Desk::new(&problems.join("\n"), &programs.join("\n"));
+    let (code, _, stderr) = desk.grade("v.jsonl", &["--fuel", "20000000000"]);
+    assert_eq!(code, 0, "{stderr}");
+    for ((program, test, expected), verdict) in rows.iter().zip(desk.verdicts("v.jsonl")) {
+        let program: String = program.chars().take(200).collect();
+        assert_eq!(came(&verdict), *expected, "{program}\n{test}\n{verdict}");
+    }
+}
+
+#[test]
+fn a_program_that_has_a_test_ask_for_ever_comes_to_an_end() {
+    let rows = [
+        ("def t(g):\n    while True: g(1)", "assert t(lambda x: x) == 3", "failed out_of_fuel"),
+        ("def t(x): return x", "while t(1) != 2:\n    pass", "failed out_of_fuel"),
+        (
+            "import os\ndef t(x): os._exit(0)",
+            "try:\n    t(1)\nexcept:\n    pass\nassert t(2) == 3",
+            "failed no_result",
+        ),
+    ];
+    let (mut problems, mut programs) = (Vec::new(), Vec::new());
+    for (index, (program, test, _)) in rows.iter().enumerate() {
+        problems.push(json!({ "task_id": index, "test_list": [test] }).to_string());
+        programs.push(json!({ "task_id": index, "program": program }).to_string());
+    }
+    let desk = Desk::new(&problems.join("\n"), &programs.join("\n"));
+    let (code, _, stderr) = desk.grade("v.jsonl", &["--fuel", "2000000000"]);
+    assert_eq!(code, 0, "{stderr}");
+    for ((program, _, expected), verdict) in rows.iter().zip(desk.verdicts("v.jsonl")) {
+        assert_eq!(came(&verdict), *expected, "{program}\n{verdict}");
+        let line: Value = serde_json::from_str(&verdict).unwrap();
+        // The runs of the program and those of the test code share what four runs may use.
+        assert!(line["fuel"].as_u64().unwrap() <= 4 * 2_000_000_000, "{verdict}");
+    }
+}
+
+/// The verdict, and the cause if there is one.
+fn came(verdict: &str) -> String {
+    let line: Value = serde_json::from_str(verdict).unwrap();
+    let word = |name: &str| line[name].as_str().unwrap_or_default().to_owned();
+    format!("{} {}", word("verdict"), word("cause")).trim_end().to_owned()
+}
 
 #[test]
 fn test_code_is_told_from_the_program_by_what_each_of_them_did() {
@@ -227,9 +409,6 @@ fn test_code_is_told_from_the_program_by_what_each_of_them_did() {
     let (code, _, stderr) = desk.grade("v.jsonl", &["--fuel", "20000000000"]);
     assert_eq!(code, 0, "{stderr}");
     for ((program, test, expected), verdict) in EXAMINED.iter().zip(desk.verdicts("v.jsonl")) {
-        let line: Value = serde_json::from_str(&verdict).unwrap();
-        let word = |name: &str| line[name].as_str().unwrap_or_default().to_owned();
-        let came = format!("{} {}", word("verdict"), word("cause"));
-        assert!(came.starts_with(expected), "{program}\n{test}\n{verdict}");
+        assert!(came(&verdict).starts_with(expected), "{program}\n{test}\n{verdict}");
     }
 }

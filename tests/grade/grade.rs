@@ -394,6 +394,57 @@ fn garbage_that_a_checker_dies_of_is_a_failure() {
 }
 
 #[test]
+fn what_the_interpreter_lacks_in_a_checker_is_no_way_out_of_a_failure() {
+    let splits = "import sys\nnumber = int(open(sys.argv[2]).read())\n\
+                  sys.exit(len('a b c'.split(' ', number)) != 3)";
+    let problem = |id: &str, output: &str, source: &str| {
+        let tests = json!([{ "input": "", "output": output }]);
+        let checker = json!({ "language": "python", "source": source });
+        json!({ "id": id, "tests": tests, "checker": checker }).to_string()
+    };
+    let problems = [
+        problem("known", "2\n", splits),
+        problem("unknown", "", splits),
+        problem("hopeless", "", "import lzma"),
+    ];
+    let programs = ["known", "unknown"]
+        .map(|id| json!({ "id": id, "programs": ["print(2)", "print(1)", "print(10 ** 18)"] }))
+        .map(|record| record.to_string());
+    let hopeless = json!({ "id": "hopeless", "program": "print(2)" }).to_string();
+    let desk = Desk::new(&problems.join("\n"), &(programs.join("\n") + "\n" + &hopeless));
+    assert_eq!(desk.grade("v.jsonl", &[]).0, 0);
+    let came: Vec<String> = desk
+        .verdicts("v.jsonl")
+        .iter()
+        .map(|verdict| {
+            let line: Value = serde_json::from_str(verdict).unwrap();
+            format!("{} {}", line["verdict"], line["cause"]).replace('"', "")
+        })
+        .collect();
+    let each = ["passed null", "failed wrong_answer", "failed presentation"];
+    assert_eq!(came[..3], each);
+    assert_eq!(came[3..6], each);
+    assert_eq!(came[6], "void null");
+}
+
+#[test]
+fn a_record_of_any_layout_says_itself_when_an_output_is_right() {
+    let problems = r#"{"problem_id": 1, "input_output": {"inputs": [""], "outputs": ["1 2"]}, "compare": "exact"}
+{"name": "b", "public_tests": {"input": [""], "output": ["1 2"]}, "checker": {"language": "python", "source": "import sys\nsys.exit(open(sys.argv[2]).read() != '7')"}}
+{"question_id": "c", "public_test_cases": [{"input": "", "output": "1 2"}], "compare": "tokens"}"#;
+    let programs = r#"{"problem_id": 1, "programs": ["print('1 2', end='')", "print(2, 1)"]}
+{"name": "b", "programs": ["print(7, end='')", "print(1, 2)"]}
+{"question_id": "c", "programs": ["print(1)\nprint(2)", "print(2, 1)"]}"#;
+    let desk = Desk::new(problems, programs);
+    assert_eq!(desk.grade("v.jsonl", &[]).0, 0);
+    for (index, verdict) in desk.verdicts("v.jsonl").iter().enumerate() {
+        let line: Value = serde_json::from_str(verdict).unwrap();
+        let expected = if index % 2 == 0 { "passed" } else { "failed" };
+        assert_eq!(line["verdict"], expected, "{verdict}");
+    }
+}
+
+#[test]
 fn limits_below_the_interpreters_own_needs_are_refused() {
     let desk = Desk::new(LAYOUTS, r#"{"id": "own", "program": "print(3)"}"#);
     for (flag, value, unit) in [

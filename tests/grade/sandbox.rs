@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use troupe_core::program::{Ending, Execution, Program, RunLimits, Runner};
+use troupe_core::program::{Ending, Execution, Program, RunLimits, Runner, SandboxError};
 use troupe_sandbox::Sandbox;
 
 use crate::support::components::folder;
@@ -196,6 +196,21 @@ fn a_sandbox_whose_workers_cannot_work_says_so_and_never_judges() {
     let unknown = Program::new("malbolge", *b"");
     let error = SANDBOX.run(&unknown, &Arc::from([]), &RunLimits::default()).unwrap_err();
     assert!(error.to_string().starts_with("no interpreter for `malbolge` is loaded"), "{error}");
+}
+
+#[test]
+fn a_language_is_a_name_and_never_a_way_to_a_file() {
+    let python = folder().join("python.wasm").display().to_string();
+    for language in [python.as_str(), "/etc/passwd", "../python", "oci://example.org/x:1", "", "."]
+    {
+        let program = Program::new(language, *b"print(1)");
+        let error = SANDBOX.run(&program, &Arc::from([]), &RunLimits::default()).unwrap_err();
+        assert!(matches!(error, SandboxError::UnknownLanguage { .. }), "{language}: {error}");
+    }
+    // A plugin of that name that is no interpreter is none either.
+    let program = Program::new("sudoku", *b"print(1)");
+    let error = SANDBOX.run(&program, &Arc::from([]), &RunLimits::default()).unwrap_err();
+    assert!(matches!(error, SandboxError::UnknownLanguage { .. }), "{error}");
 }
 
 #[test]

@@ -43,11 +43,17 @@ pub(super) fn literal(text: &str) -> String {
     Value::Str(text.to_owned()).to_string()
 }
 
+/// The line, in what a program wrote, with what its function returned, as the harness wrote it;
+/// none if the function did not return.
+pub fn result_line(stdout: &[u8]) -> Option<&[u8]> {
+    let mut lines = stdout.rsplit(|byte| *byte == b'\n');
+    lines.find_map(|line| line.strip_prefix(MARKER.as_bytes()))
+}
+
 /// What the function returned; none if it did not return.
 pub(super) fn returned(execution: &Execution) -> Option<Value> {
-    let output = String::from_utf8_lossy(&execution.stdout);
-    let line = output.split('\n').rev().find_map(|line| line.strip_prefix(MARKER))?;
-    Value::parse(line).ok().map(Value::decoded)
+    let line = String::from_utf8_lossy(result_line(&execution.stdout)?);
+    Value::parse(&line).ok().map(Value::decoded)
 }
 
 #[cfg(test)]

@@ -9,9 +9,10 @@
 //! `/tmp`.
 //!
 //! A checker that ends in any other way died, as one that reads an integer dies
-//! of letters. If it can judge the reference output, the contestant's is at
-//! fault (testlib: a presentation error), else the checker, and there is no
-//! verdict.
+//! of letters, or met something that the interpreter lacks, as one that counts up
+//! to a number of the output. If it can judge the reference output, the
+//! contestant's is at fault (testlib: a presentation error), else the checker, and
+//! there is no verdict.
 
 use std::sync::Arc;
 
@@ -37,8 +38,10 @@ pub(super) enum Opinion {
     /// Exit code 7: worth some points, which is not enough.
     Partial(String),
     /// Exit code 3, by which it says that it or the jury is at fault; or it is no program, or
-    /// lacks a module, or the sandbox cannot run it.
+    /// lacks a module.
     Broken(String),
+    /// It met something that the interpreter lacks, over this output or over any.
+    Unsupported(String),
     /// Anything else: it died, of this output or of any.
     None(String),
 }
@@ -87,7 +90,7 @@ pub(super) fn opinion(execution: &Execution) -> Opinion {
         }
         Ending::Failed { error, .. } => Opinion::None(format!("the checker failed with {error}")),
         Ending::Unsupported { message } => {
-            Opinion::Broken(format!("the checker cannot run: {message}"))
+            Opinion::Unsupported(format!("the checker ended as unsupported ({message})"))
         }
         other => Opinion::None(format!("the checker ended as {}", other.word())),
     }
@@ -146,6 +149,9 @@ mod tests {
         }
         let broken = Ending::Failed { error: NO_PROGRAM.to_owned(), trace: String::new() };
         assert!(matches!(ended(broken), Opinion::Broken(_)));
+        let lacking = Ending::Unsupported { message: "a 32-bit limit".to_owned() };
+        let reason = "the checker ended as unsupported (a 32-bit limit)".to_owned();
+        assert_eq!(ended(lacking), Opinion::Unsupported(reason));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use super::call::{MARKER, literal};
 use super::value::Value;
-use crate::program::{Execution, Program};
+use crate::program::{Ending, Execution, Program};
 
 const EXAMINER: &str = concat!(
     include_str!("examination/values.py"),
@@ -23,7 +23,8 @@ const EXAMINER: &str = concat!(
 const EXAMINEE: &str =
     concat!(include_str!("examination/values.py"), include_str!("examination/examinee.py"));
 
-/// How often the examiner is begun anew; a program can have it ask for ever.
+/// How often the examiner is begun anew; a program can have it ask for ever. To need more is to
+/// run out of fuel: it is as much the same everywhere, and as little says who is to blame.
 pub(super) const ROUNDS: usize = 2_000;
 
 /// The two programs of one test.
@@ -66,6 +67,11 @@ impl Dialogue {
         self.answers.is_empty()
     }
 
+    /// Whether the examinee ended before it had answered all calls.
+    pub(super) fn is_broken_off(&self) -> bool {
+        self.broken_off
+    }
+
     /// What the examiner reads.
     pub(super) fn for_examiner(&self, guessing: bool) -> Arc<[u8]> {
         let gone = "{\"gone\": true}".to_owned();
@@ -90,7 +96,8 @@ impl Dialogue {
     pub(super) fn hear(&mut self, execution: &Execution) {
         let output = String::from_utf8_lossy(&execution.stdout);
         let lines = output.split('\n').filter_map(|line| line.strip_prefix(MARKER));
-        let whole = lines.take_while(|line| Value::parse(line).is_ok());
+        // A line may be a megabyte of brackets: as values these take a hundred times as much.
+        let whole = lines.take_while(|line| Value::check(line).is_ok());
         self.answers = whole.take(self.calls.len()).map(str::to_owned).collect();
         self.broken_off = self.answers.len() < self.calls.len();
     }
@@ -113,8 +120,13 @@ pub(super) enum Report {
     Ask { keep: usize, calls: Vec<String> },
 }
 
-/// Reads what the examiner said; none if it was stopped before.
+/// Reads what the examiner said; none if it was stopped before. Test code may print what the
+/// program answered, so a line that looks like a report is one only where the examiner came to
+/// its end: it writes its own behind everything else.
 pub(super) fn report(execution: &Execution) -> Option<Report> {
+    if !matches!(execution.ending, Ending::Exited { .. }) {
+        return None;
+    }
     let output = String::from_utf8_lossy(&execution.stdout);
     let line = output.split('\n').rev().find_map(|line| line.strip_prefix(MARKER))?;
     let report = Value::parse(line).ok()?;
@@ -146,7 +158,6 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::program::Ending;
 
     fn wrote(lines: &[&str]) -> Execution {
         let stdout: String = lines.iter().map(|line| format!("noise\n{MARKER}{line}\n")).collect();
@@ -189,5 +200,13 @@ mod tests {
         let ask = Report::Ask { keep: 2, calls: vec!["c".to_owned()] };
         assert_eq!(last_report("{\"ask\": [\"c\"], \"keep\": 2}"), Some(ask));
         assert_eq!(last_report("{"), None);
+    }
+
+    #[test]
+    fn what_an_examiner_wrote_that_was_stopped_is_no_report() {
+        for ending in [Ending::OutOfFuel, Ending::OutOfMemory, Ending::OutputFlood] {
+            let stopped = Execution { ending, ..wrote(&["{\"passed\": 1}"]) };
+            assert_eq!(report(&stopped), None);
+        }
     }
 }

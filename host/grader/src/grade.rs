@@ -1,16 +1,24 @@
 //! One program against the tests of one problem, in order.
 
+mod hearing;
+
 use std::sync::Arc;
+
+use hearing::Hearing;
 
 use super::call;
 use super::checker::{self, Opinion};
 use super::compare::{Rule, call_matches, matches};
-use super::examination::{self, Dialogue, Examination, Report};
 use super::excerpt::{around_difference, beginning};
 use super::problem::{Problem, Test};
 use super::value::Value;
 use super::verdict::{Failure, Graded, Verdict};
 use crate::program::{Ending, Execution, Program, RunLimits, Runner};
+
+/// A result of more than so many times the bytes that are expected, and some more, is wrong without
+/// being read: as values, a program's brackets take fifty times the memory that they take as text.
+const TIMES_EXPECTED: usize = 64;
+const MORE_BYTES: usize = 1 << 20;
 
 /// When to stop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -169,7 +177,7 @@ impl<'a> Grader<'a> {
                     None => Ok(self.compare_result(expected, &execution)),
                 }
             }
-            Test::Code { code } => self.examine(code, graded),
+            Test::Code { code } => Hearing::hold(self, code, graded),
         }
     }
 
@@ -181,11 +189,9 @@ impl<'a> Grader<'a> {
     ) -> Result<Arc<Execution>, String> {
         let execution =
             self.runner.run(program, stdin, &self.limits).map_err(|error| error.to_string())?;
-        graded.fuel = graded.fuel.saturating_add(execution.fuel);
-        graded.memory_bytes = graded.memory_bytes.max(execution.memory_bytes);
-        graded.wall += execution.wall;
+        count(graded, &execution);
         if let Ending::Unsupported { message } = &execution.ending {
-            return Err(format!("unsupported: {message}"));
+            return Err(unsupported(message));
         }
         Ok(execution)
     }
@@ -221,6 +227,10 @@ impl<'a> Grader<'a> {
     }
 
     fn compare_result(&self, expected: &Value, execution: &Execution) -> Outcome {
+        let bytes = call::result_line(&execution.stdout).map_or(0, <[u8]>::len);
+        if bytes > TIMES_EXPECTED * expected.to_string().len() + MORE_BYTES {
+            return refused("wrong_answer", format!("returned {bytes} bytes, far too many"));
+        }
         let Some(returned) = call::returned(execution) else {
             return no_result();
         };
@@ -230,63 +240,6 @@ impl<'a> Grader<'a> {
         let (expected, actual) =
             around_difference(expected.to_string().as_bytes(), returned.to_string().as_bytes());
         refused("wrong_answer", format!("expected {expected}; returned {actual}"))
-    }
-
-    /// Lets test code ask the program until it has come to an end.
-    fn examine(&self, code: &str, graded: &mut Graded) -> Result<Outcome, String> {
-        let part = |text: &Option<String>| text.clone().unwrap_or_default();
-        let (prompt, entry) = (part(&self.problem.prompt), part(&self.problem.function));
-        let examination = Examination::new(self.program, &prompt, &entry, code);
-        let mut dialogue = Dialogue::default();
-        let mut end = None;
-        for _ in 0..examination::ROUNDS {
-            let report = match self.examiner(&examination, &dialogue, graded)? {
-                Ok(report) => report,
-                Err(outcome) => return Ok(outcome),
-            };
-            let (keep, calls) = match report {
-                Report::Ask { keep, calls } => (keep, calls),
-                Report::Passed { calls: false } => {
-                    return Err("the test code asks nothing of the program".to_owned());
-                }
-                Report::Passed { .. } => return Ok(Outcome::Accepted),
-                Report::Failed(detail) => return Ok(refused("wrong_answer", beginning(&detail))),
-                Report::Raised(detail) => return Ok(refused("error", beginning(&detail))),
-                Report::Gone => return Ok(end.unwrap_or_else(no_result)),
-                Report::Void(reason) => return Err(reason),
-            };
-            let stdin = dialogue.ask(keep, calls);
-            let execution = self.run(&examination.examinee, &stdin, graded)?;
-            dialogue.hear(&execution);
-            end = self.failed(&execution, false);
-        }
-        Ok(refused("wrong_answer", "the test came to no end".to_owned()))
-    }
-
-    /// What the test code says to the answers so far; or the outcome, if they
-    /// keep it from ending in good order.
-    fn examiner(
-        &self,
-        examination: &Examination,
-        dialogue: &Dialogue,
-        graded: &mut Graded,
-    ) -> Result<Result<Report, Outcome>, String> {
-        let mut last = None;
-        for guessing in [true, false] {
-            let stdin = dialogue.for_examiner(guessing);
-            let run = self.runner.run(&examination.examiner, &stdin, &self.limits);
-            let execution = run.map_err(|error| error.to_string())?;
-            graded.wall += execution.wall;
-            if let Some(report) = examination::report(&execution) {
-                return Ok(Ok(report));
-            }
-            // A guess may have led it astray.
-            last = self.failed(&execution, false);
-        }
-        match last {
-            Some(outcome) if !dialogue.is_empty() => Ok(Err(outcome)),
-            _ => Err("the test code ended before it had called the program".to_owned()),
-        }
     }
 
     fn consult(
@@ -307,6 +260,10 @@ impl<'a> Grader<'a> {
             graded.wall += execution.wall;
             Ok::<_, String>(checker::opinion(&execution))
         };
+        let has_reference = !answer.trim_ascii().is_empty();
+        let blamed = |reason: String| {
+            refused("presentation", format!("{reason}, of what the program wrote"))
+        };
         match opinion(actual)? {
             Opinion::Accepted => Ok(Outcome::Accepted),
             Opinion::Wrong(remark) => Ok(refused("wrong_answer", beginning(&remark))),
@@ -315,17 +272,29 @@ impl<'a> Grader<'a> {
             Opinion::Broken(reason) => Err(reason),
             // Else a program without the answer could print what kills the checker, and
             // have no verdict instead of a failure. Without a reference there is nothing to try.
-            Opinion::None(reason) if answer.trim_ascii().is_empty() => {
-                Ok(refused("presentation", format!("{reason}, of what the program wrote")))
-            }
-            Opinion::None(reason) => match opinion(answer)? {
-                Opinion::None(_) | Opinion::Broken(_) => {
+            Opinion::None(reason) if !has_reference => Ok(blamed(reason)),
+            Opinion::None(reason) | Opinion::Unsupported(reason) => match opinion(answer)? {
+                // Nothing at all is no output that it had to judge; but the interpreter runs it.
+                Opinion::None(_) if !has_reference => Ok(blamed(reason)),
+                Opinion::None(_) | Opinion::Broken(_) | Opinion::Unsupported(_) => {
                     Err(format!("{reason}, and so it does on the expected output"))
                 }
-                _ => Ok(refused("presentation", format!("{reason}, of what the program wrote"))),
+                _ => Ok(blamed(reason)),
             },
         }
     }
+}
+
+/// Adds what a run of the program took.
+fn count(graded: &mut Graded, execution: &Execution) {
+    graded.fuel = graded.fuel.saturating_add(execution.fuel);
+    graded.memory_bytes = graded.memory_bytes.max(execution.memory_bytes);
+    graded.wall += execution.wall;
+}
+
+/// Why a run that met what the interpreter lacks says nothing.
+fn unsupported(message: &str) -> String {
+    format!("unsupported: {message}")
 }
 
 fn no_result() -> Outcome {

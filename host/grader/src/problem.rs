@@ -1,11 +1,12 @@
 //! A problem: tests, and when an output is right.
 //!
 //! A file holds one record a line, in one of six layouts, told apart by a
-//! field only it has:
+//! field only it has. In all of them `compare` may name a rule, and `checker`
+//! hold a program that decides:
 //!
-//! | layout | told by | rule if none is named |
+//! | layout | told by | rule if none is named and no checker there |
 //! |---|---|---|
-//! | ours | `tests` | `lines`, or `checker` if there is one |
+//! | ours | `tests` | `lines` |
 //! | APPS, TACO | `input_output` | `apps` |
 //! | CodeContests | `public_tests`, `private_tests` or `generated_tests` | `tokens` |
 //! | LiveCodeBench | `public_test_cases` | `lcb` |
@@ -21,6 +22,7 @@ mod native;
 pub mod packed;
 mod pickled;
 mod record;
+mod rule;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -43,7 +45,7 @@ pub struct Problem {
     pub id: String,
     /// The tests, in the order in which they are run.
     pub tests: Vec<Test>,
-    /// The rule the record or its layout asks for.
+    /// The rule the record asks for, or else its layout.
     pub compare: Option<Rule>,
     /// The program that decides instead of a comparison; Python.
     pub checker: Option<Program>,
@@ -195,6 +197,12 @@ pub fn read_problem(fields: Value) -> Result<Problem, (String, String)> {
 }
 
 fn parse_problem(record: &Record<'_>) -> Result<Problem, GradingError> {
+    let problem = parse_layout(record)?;
+    let (asked_for, checker) = rule::parse(record)?;
+    Ok(Problem { compare: asked_for.or(problem.compare), checker, ..problem })
+}
+
+fn parse_layout(record: &Record<'_>) -> Result<Problem, GradingError> {
     let has = |name| record.get(name).is_some();
     if has("input_output") {
         apps::parse(record)

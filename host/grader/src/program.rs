@@ -38,7 +38,7 @@ impl Program {
 pub struct RunLimits {
     /// Units of deterministic work; about one per WebAssembly instruction.
     pub fuel: u64,
-    /// Guard against a slow machine, in milliseconds of processor time; ten
+    /// Guard against a slow machine, in milliseconds of processor time; four
     /// times as much in wall-clock time makes the run a harness failure.
     pub timeout_ms: u64,
     /// Memory, the interpreter's included, in MiB.

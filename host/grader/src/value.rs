@@ -51,6 +51,14 @@ impl Value {
         parser::parse(text)
     }
 
+    /// Whether a text is a value to [`Value::parse`], without making it.
+    ///
+    /// # Errors
+    /// As those of [`Value::parse`].
+    pub(crate) fn check(text: &str) -> Result<(), String> {
+        parser::check(text)
+    }
+
     /// The field of a dictionary.
     pub fn get(&self, name: &str) -> Option<&Value> {
         let Value::Dict(pairs) = self else { return None };

@@ -24,13 +24,26 @@ pub(super) struct Memo {
 }
 
 struct Slots {
-    by_key: LruCache<Key, Slot>,
+    by_key: LruCache<Key, Remembered>,
+    /// The sum of what all of them count.
+    bytes: usize,
+    most_bytes: usize,
+}
+
+struct Remembered {
+    slot: Slot,
+    /// What its execution counts; nothing while it takes place.
     bytes: usize,
 }
 
 impl Memo {
     pub(super) fn new() -> Self {
-        Memo { slots: Mutex::new(Slots { by_key: LruCache::new(REMEMBERED_RUNS), bytes: 0 }) }
+        Self::of(REMEMBERED_RUNS, REMEMBERED_BYTES)
+    }
+
+    fn of(most_runs: NonZeroUsize, most_bytes: usize) -> Self {
+        let by_key = LruCache::new(most_runs);
+        Memo { slots: Mutex::new(Slots { by_key, bytes: 0, most_bytes }) }
     }
 
     /// The execution remembered, or else the one that `run` brings about.
@@ -42,7 +55,7 @@ impl Memo {
         run: impl FnOnce() -> Result<Execution, SandboxError>,
     ) -> Result<Arc<Execution>, SandboxError> {
         let key = key(program, stdin, limits);
-        let slot = lock(&self.slots).by_key.get_or_insert(key, Slot::default).clone();
+        let slot = lock(&self.slots).slot(key);
         let mut remembered = lock(&slot);
         if let Some(execution) = &*remembered {
             return Ok(execution.clone());
@@ -52,20 +65,35 @@ impl Memo {
         if execution.ending != Ending::OutOfTime {
             *remembered = Some(execution.clone());
             drop(remembered);
-            lock(&self.slots).grow(size(&execution));
+            lock(&self.slots).count(&key, &slot, size(&execution));
         }
         Ok(execution)
     }
 }
 
 impl Slots {
-    fn grow(&mut self, bytes: usize) {
-        self.bytes += bytes;
-        while self.bytes > REMEMBERED_BYTES {
-            let Some((_, slot)) = self.by_key.pop_lru() else { return };
-            // One whose run is taking place counts for nothing yet.
-            let freed = slot.try_lock().map_or(0, |slot| slot.as_deref().map_or(0, size));
-            self.bytes = self.bytes.saturating_sub(freed);
+    /// The slot of a run; a new one may take the place of the oldest.
+    fn slot(&mut self, key: Key) -> Slot {
+        if let Some(remembered) = self.by_key.get(&key) {
+            return remembered.slot.clone();
+        }
+        let slot = Slot::default();
+        let remembered = Remembered { slot: slot.clone(), bytes: 0 };
+        if let Some((_, forgotten)) = self.by_key.push(key, remembered) {
+            self.bytes -= forgotten.bytes;
+        }
+        slot
+    }
+
+    /// Counts the execution that a slot now has, unless it was forgotten meanwhile.
+    fn count(&mut self, key: &Key, slot: &Slot, bytes: usize) {
+        let kept = self.by_key.peek_mut(key).filter(|kept| Arc::ptr_eq(&kept.slot, slot));
+        let Some(kept) = kept else { return };
+        self.bytes = self.bytes - kept.bytes + bytes;
+        kept.bytes = bytes;
+        while self.bytes > self.most_bytes {
+            let Some((_, forgotten)) = self.by_key.pop_lru() else { return };
+            self.bytes -= forgotten.bytes;
         }
     }
 }
@@ -124,6 +152,55 @@ mod tests {
         run("a", b"2");
         run("a1", b"");
         assert_eq!(runs, 3);
+    }
+
+    /// Bytes that are counted, and those that are held.
+    fn counted(memo: &Memo) -> (usize, usize) {
+        let slots = lock(&memo.slots);
+        let held = |kept: &Remembered| lock(&kept.slot).as_deref().map_or(0, size);
+        (slots.bytes, slots.by_key.iter().map(|(_, kept)| held(kept)).sum())
+    }
+
+    /// Runs the `n`th program, unless it is remembered; says whether it is.
+    fn is_remembered(memo: &Memo, n: usize) -> bool {
+        let program = Program::new("python", n.to_string().into_bytes());
+        let mut ran = false;
+        let run = || {
+            ran = true;
+            Ok(execution(Ending::Exited { code: 0 }))
+        };
+        memo.recall(&program, b"", &RunLimits::default(), run).unwrap();
+        !ran
+    }
+
+    #[test]
+    fn what_is_forgotten_is_not_counted_however_much_was_run() {
+        let one = size(&execution(Ending::OutOfFuel));
+        let three = NonZeroUsize::new(3).unwrap();
+        // More runs than there are places, and more bytes than there may be.
+        for (memo, kept) in [(Memo::of(three, 10 * one), 3), (Memo::of(three, 2 * one), 2)] {
+            for n in 0..100 {
+                assert!(!is_remembered(&memo, n));
+                let most = kept.min(n + 1) * one;
+                assert_eq!(counted(&memo), (most, most), "after {n}");
+            }
+            assert!(is_remembered(&memo, 99) && is_remembered(&memo, 98));
+            assert!(!is_remembered(&memo, 90));
+        }
+    }
+
+    #[test]
+    fn a_run_that_is_forgotten_while_it_takes_place_is_not_counted() {
+        let memo = Memo::of(NonZeroUsize::MIN, 1 << 20);
+        let program = Program::new("python", b"slow".as_slice());
+        let run = || {
+            assert!(!is_remembered(&memo, 1));
+            Ok(execution(Ending::Exited { code: 0 }))
+        };
+        memo.recall(&program, b"", &RunLimits::default(), run).unwrap();
+        let one = size(&execution(Ending::OutOfFuel));
+        assert_eq!(counted(&memo), (one, one));
+        assert!(is_remembered(&memo, 1));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use troupe_core::config::SandboxConfig;
 use troupe_core::installation::{self, plugin_folders};
 use troupe_core::parallel;
 use troupe_core::program::{Execution, Program, RunLimits, Runner, SandboxError};
-use troupe_guests::plugin::find_plugin;
+use troupe_guests::plugin::{PluginError, find_plugin};
 
 /// Workers a run may lose before it is given up.
 const ATTEMPTS: usize = 3;
@@ -142,9 +142,7 @@ impl Sandbox {
         let load =
             |worker: &mut WorkerProcess| worker.load(file, language.map(str::to_owned), None);
         let loaded = self.lease_and(ATTEMPTS_TO_LOAD, load);
-        let loaded = loaded
-            .map_err(StartError::engine)?
-            .map_err(|reason| StartError::Interpreter { file: file.to_owned(), reason })?;
+        let loaded = loaded.map_err(StartError::engine)?.map_err(|reason| refused(file, reason))?;
         Ok((loaded.language, Source { file: file.to_owned(), digest: loaded.digest }))
     }
 
@@ -154,9 +152,28 @@ impl Sandbox {
         stdin: &Arc<[u8]>,
         limits: &RunLimits,
     ) -> Result<Execution, SandboxError> {
-        let source =
-            self.interpreter(&program.language).map_err(|error| unknown(program, &error))?;
+        let source = self.source(&program.language)?;
         self.lease_and(ATTEMPTS, |worker| worker.run(&source, program, stdin, limits))?
+    }
+
+    /// The interpreter of a program's language. Models and plugins name languages: that none is
+    /// there is about the language, and all else is the harness's failure. What is no name is
+    /// not looked up, or it would be a way to the host's files.
+    fn source(&self, language: &str) -> Result<Source, SandboxError> {
+        let unknown = |hint: String| {
+            Err(SandboxError::UnknownLanguage { language: language.to_owned(), hint })
+        };
+        if !is_name(language) && !lock(&self.shared.sources).contains_key(language) {
+            return unknown(": that is no name of a language".to_owned());
+        }
+        match self.interpreter(language) {
+            Ok(source) => Ok(source),
+            Err(
+                error @ (StartError::Plugin(PluginError::Missing { .. })
+                | StartError::NoInterpreter { .. }),
+            ) => unknown(format!(": {error}")),
+            Err(error) => Err(SandboxError::harness(error.to_string())),
+        }
     }
 
     /// Lets a worker do something; if it is lost over that, another.
@@ -235,8 +252,19 @@ impl Shared {
     }
 }
 
-fn unknown(program: &Program, error: &StartError) -> SandboxError {
-    SandboxError::UnknownLanguage { language: program.language.clone(), hint: format!(": {error}") }
+fn is_name(language: &str) -> bool {
+    let fits = |letter: char| letter.is_ascii_alphanumeric() || "+-_#".contains(letter);
+    !language.is_empty() && language.chars().all(fits)
+}
+
+/// Why a worker did not load the file. It says so in words.
+fn refused(file: &Path, reason: String) -> StartError {
+    let file = file.to_owned();
+    let none = StartError::NoInterpreter { file: file.clone() };
+    match none.to_string() == reason {
+        true => none,
+        false => StartError::Interpreter { file, reason },
+    }
 }
 
 /// A panic elsewhere leaves the lists as they are.

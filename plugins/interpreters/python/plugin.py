@@ -19,6 +19,7 @@ from runtime import (
     processes,
     recursion,
     threads,
+    unsupported,
     wide,
 )
 
@@ -34,6 +35,7 @@ dates.install()
 allowances.install()
 passwords.install()
 callees.install()
+unsupported.install()
 
 from runtime import program, startup
 from wit_world import exports

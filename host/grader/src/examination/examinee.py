@@ -15,6 +15,8 @@ SOURCE = "@SOURCE@"
 
 NAME = "<program>"
 SPECIAL = {"list": list, "len": len, "bool": bool, "str": str, "repr": repr}
+# Our own interpreter knows errors that it alone raises; of another nothing is known.
+KNOWN_ERRORS = sys.modules.get("_troupe_errors")
 
 
 def parsed(text):
@@ -100,6 +102,10 @@ def object_of(number):
 
 def function_of(name):
     return getattr(state["module"], name)
+
+
+def shared_of(module, name):
+    return getattr(importlib.import_module(module), name)
 
 
 def callback_of(number, name):
@@ -200,6 +206,11 @@ def unlimited_digits():
         sys.set_int_max_str_digits(before)
 
 
+def is_the_interpreters(error):
+    """Whether the error says nothing of the program, which then has to end as any other does."""
+    return KNOWN_ERRORS is not None and KNOWN_ERRORS.is_own(error)
+
+
 def answer(module, request):
     state.update(replies=[], used=0, needed=None)
     if request[0] == "with":
@@ -211,6 +222,8 @@ def answer(module, request):
     except Needed:
         said = {}
     except Exception as error:
+        if state["needed"] is None and is_the_interpreters(error):
+            raise
         names = [kind.__name__ for kind in type(error).__mro__]
         said = {"raised": [names, str(error)]}
     if state["needed"] is not None:

@@ -8,6 +8,7 @@ import json
 import linecache
 import sys
 import traceback
+from contextlib import contextmanager
 
 MARKER = "@MARKER@"
 PROMPT = "@PROMPT@"
@@ -15,8 +16,8 @@ TEST = "@TEST@"
 ENTRY = "@ENTRY@"
 
 MOST_GUESSES = 1000
-# What no answer of a program can cause.
-FAULTS = (ImportError, SyntaxError)
+# What no answer of a program causes. A `SyntaxError` is none of it: tests read answers as literals.
+FAULTS = (ImportError,)
 NAME = "<test>"
 
 
@@ -30,6 +31,10 @@ class Hopeless(BaseException):
 
 class Gone(BaseException):
     """The program did not come back from a call."""
+
+
+class Forged(BaseException):
+    """The program wrote what is no answer of any call."""
 
 
 class Guess:
@@ -159,21 +164,40 @@ def handed_over(function):
     return tagged("callback", [number, str(getattr(function, "__name__", "function"))])
 
 
+@contextmanager
+def written_by_the_program():
+    """What it wrote is read here and nowhere else. Whatever that ends with is the program's
+    failure: neither the test's, nor an exception that the test may be waiting for."""
+    try:
+        yield
+    except Exception as error:
+        raise Forged(f"{type(error).__name__}: {error}") from None
+
+
 def object_of(content):
-    return Remote(*content)
+    number, kind = content
+    if type(number) is not int:
+        raise Forged("an object without a number")
+    return Remote(number, kind)
 
 
 def callback_of(number, _):
+    if type(number) is not int or not 0 <= number < len(callbacks):
+        raise Forged("a function that the test did not hand over")
     return callbacks[number]
 
 
-def call_back(number, args, kwargs):
+def shared_of(*_):
+    raise Forged("something of a module, which no answer holds")
+
+
+def call_back(called):
     """What a function of the test returns to the program, which may ask for anything."""
-    if type(number) is not int or not 0 <= number < len(callbacks):
-        raise Gone
-    args, kwargs = decode(args), decode(kwargs)
+    with written_by_the_program():
+        number, args, kwargs = called
+        function, args, kwargs = callback_of(number, None), decode(args), decode(kwargs)
     try:
-        reply = {"value": encode(callbacks[number](*args, **kwargs))}
+        reply = {"value": encode(function(*args, **kwargs))}
     except Exception as error:
         names = [kind.__name__ for kind in type(error).__mro__]
         reply = {"raised": [names, str(error)]}
@@ -183,7 +207,16 @@ def call_back(number, args, kwargs):
 callbacks = []
 
 
-state = {"guessing": False, "answered": [], "at": 0, "wanted": [], "last": None, "values": set()}
+state = {
+    "guessing": False,
+    "answered": [],
+    "at": 0,
+    "wanted": [],
+    "last": None,
+    "values": set(),
+    # Exceptions of the program: a test may keep one, and raise it later.
+    "raised": [],
+}
 
 
 def ask(operation, *content):
@@ -194,7 +227,8 @@ def ask(operation, *content):
     request, replies = [operation, *content], []
     reply = heard(json.dumps(request))
     while isinstance(reply, dict) and "callback" in reply:
-        replies.append([*reply["callback"], call_back(*reply["callback"])])
+        returned = call_back(reply["callback"])
+        replies.append([*reply["callback"], returned])
         reply = heard(json.dumps(["with", replies, request]))
     return reply if isinstance(reply, Guess) else taken(reply, given)
 
@@ -213,14 +247,17 @@ def heard(text):
 
 def taken(reply, given):
     """The value of a reply to a call with these arguments."""
-    if "gone" in reply:
-        raise Gone
-    for place, value in reply.get("changed", ()):
-        change(given[1][place], decode(value))
-    if "raised" in reply:
-        raise exception(*reply["raised"])
-    state["last"] = decode(reply["value"])
-    return state["last"]
+    with written_by_the_program():
+        if "gone" in reply:
+            raise Gone
+        for place, value in reply.get("changed", ()):
+            change(given[1][place], decode(value))
+        error = exception(*reply["raised"]) if "raised" in reply else None
+        value = decode(reply["value"]) if error is None else None
+    if error is not None:
+        raise error
+    state["last"] = value
+    return value
 
 
 def change(argument, value):
@@ -245,7 +282,7 @@ def exception(names, message):
         error = kind(message)
     except TypeError:
         error = Exception(message)
-    state["raised"] = error
+    state["raised"].append(error)
     return error
 
 
@@ -323,6 +360,8 @@ def carry_out():
         end = {"void": str(error)}
     except Gone:
         end = {"gone": True}
+    except Forged as error:
+        end = {"failed": f"what the program answered is no answer: {error}"}
     except BaseException as error:
         end = unhappy(error)
     else:
@@ -333,8 +372,8 @@ def carry_out():
 
 
 def unhappy(error):
-    said = f"{type(error).__name__}: {error}".strip(": ")
-    if error is state.get("raised"):
+    said = in_words(error)
+    if any(error is one for one in state["raised"]):
         return {"raised": said}
     if isinstance(error, SystemExit):
         return exited(error.code)
@@ -356,10 +395,18 @@ def exited(code):
     return {"void": f"the test code ended with exit code {code}"}
 
 
+def in_words(error):
+    """The error's name and message, which may hold objects of the program: these are asked."""
+    try:
+        return f"{type(error).__name__}: {error}".strip(": ")
+    except BaseException:
+        return type(error).__name__
+
+
 def short(value):
     try:
         text = ascii(value)
-    except Exception:
+    except BaseException:
         text = type(value).__name__
     return text if len(text) < 60 else text[:60] + "..."
 

@@ -69,7 +69,8 @@ def shape(value):
 
 
 def paired(left, right, compare):
-    """`compare` of each number with its counterpart; what is short of a dimension is repeated."""
+    """`compare` of each number with its counterpart; what is short of a dimension is repeated. One
+    that is empty is like another that is, and nothing else: to numpy it is near every number."""
     depths = len(shape(left)), len(shape(right))
     return _paired(left, right, depths, compare)
 
@@ -79,9 +80,9 @@ def _paired(left, right, depths, compare):
         return compare(left, right)
     ours = rows(left) if depths[0] >= depths[1] else [left]
     theirs = rows(right) if depths[1] >= depths[0] else [right]
-    if len(ours) != len(theirs) and 1 not in (len(ours), len(theirs)):
+    if len(ours) != len(theirs) and min(len(ours), len(theirs)) != 1:
         raise ValueError("two arrays of different shapes are compared")
-    length = 0 if 0 in (len(ours), len(theirs)) else max(len(ours), len(theirs))
+    length = max(len(ours), len(theirs))
     inner = tuple(depth - (depth == max(depths)) for depth in depths)
     ours, theirs = (side * length if len(side) == 1 else side for side in (ours, theirs))
     return Truths(_paired(a, b, inner, compare) for a, b in zip(ours, theirs))

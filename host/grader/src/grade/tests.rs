@@ -230,6 +230,23 @@ fn a_checker_that_dies_of_the_output_fails_it_if_it_can_judge_the_answer() {
     // Without a reference, or void would be for whoever wants it.
     let (graded, asked) = judge(" \n", vec![died()]);
     assert_eq!((failure(&graded), asked.len()), ((Some(0), "presentation"), 2));
+    // Neither is it void to print what makes the checker meet what the interpreter lacks: an
+    // output of nothing tells that from a checker that can never run.
+    let lacks = || Ending::Unsupported { message: "a 32-bit limit".to_owned() };
+    for (answer, then) in [
+        ("right", Ending::Exited { code: 0 }),
+        ("right", Ending::Exited { code: 1 }),
+        ("", Ending::Exited { code: 2 }),
+        ("", died()),
+    ] {
+        let (graded, asked) = judge(answer, vec![lacks(), then]);
+        assert_eq!((failure(&graded), asked.len()), ((Some(0), "presentation"), 3), "{answer}");
+    }
+    for (answer, then) in [("right", lacks()), ("right", died()), ("", lacks())] {
+        let (graded, _) = judge(answer, vec![lacks(), then]);
+        let Verdict::Void { reason } = &graded.verdict else { panic!("{graded:?}") };
+        assert!(reason.contains("unsupported (a 32-bit limit)"), "{reason}");
+    }
     let broken = Ending::Malformed { message: String::new() };
     assert_eq!(judge("", vec![broken]).0.verdict.word(), "void");
 }
@@ -302,6 +319,74 @@ fn an_examination_ends_in_every_way() {
 }
 
 #[test]
+fn what_the_interpreter_lacks_in_a_tested_function_is_no_verdict_if_the_call_counts() {
+    let ask = "{\"ask\": [\"c\", \"d\"], \"keep\": 0}";
+    let marked = |line: &str| format!("\u{1}troupe-result {line}\n");
+    let lacks = |lines: &str| {
+        let message = "the interpreter lacks the module lzma".to_owned();
+        ended(Ending::Unsupported { message }, lines)
+    };
+    let one = marked("1");
+    // It was met over the second call, which the test asks for.
+    let (graded, _) =
+        examined(vec![result_line(ask), lacks(&one), result_line("{\"gone\": true}")]);
+    let Verdict::Void { reason } = &graded.verdict else { panic!("{graded:?}") };
+    assert_eq!(reason, "test 0: unsupported: the interpreter lacks the module lzma");
+    // The second call was a guess: the test goes another way.
+    let (graded, asked) = examined(vec![
+        result_line(ask),
+        lacks(&one),
+        result_line("{\"ask\": [\"e\"], \"keep\": 1}"),
+        wrote(&(one.clone() + &marked("2"))),
+        result_line("{\"passed\": 2}"),
+    ]);
+    assert_eq!(graded.verdict, Verdict::Passed);
+    assert_eq!(asked[3].1, b"[\"c\", \"e\"]\n");
+    // It was met beside the calls, as by threads that take turns: no answer can be trusted.
+    let (graded, asked) = examined(vec![result_line(ask), lacks(&(one + &marked("2")))]);
+    assert_eq!((graded.verdict.word(), asked.len()), ("void", 2));
+}
+
+#[test]
+fn all_runs_of_a_test_share_what_four_may_use() {
+    let problem = Problem::new("p", vec![Test::Code { code: "assert f(1)".to_owned() }]);
+    let answer = |n: usize| result_line(&format!("{{\"value\": {n}}}"));
+    let ask = || result_line("{\"ask\": [\"c\"], \"keep\": 0}");
+    let graded = |limits: RunLimits, rounds: usize| {
+        let runner = script((0..rounds).flat_map(|n| [ask(), answer(n)]).collect());
+        let options = GradeOptions { limits, ..GradeOptions::default() };
+        let graded = grade(&problem, Some(&program()), &options, &runner);
+        let asked = runner.asked.into_inner().unwrap();
+        (graded, asked.into_iter().map(|(.., limits)| limits).collect::<Vec<_>>())
+    };
+    // Each run takes 10 units and 3 ms.
+    let (by_fuel, asked) = graded(RunLimits { fuel: 11, ..RunLimits::default() }, 3);
+    assert_eq!(failure(&by_fuel), (Some(0), "out_of_fuel"));
+    assert_eq!(asked.iter().map(|limits| limits.fuel).collect::<Vec<_>>(), [11, 11, 11, 11, 4]);
+    let (by_time, asked) = graded(RunLimits { timeout_ms: 4, ..RunLimits::default() }, 3);
+    assert_eq!(failure(&by_time), (Some(0), "out_of_time"));
+    let times: Vec<u64> = asked.iter().map(|limits| limits.timeout_ms).collect();
+    assert_eq!(times, [4, 4, 4, 4, 4, 1]);
+    // However little each of them takes, there is an end.
+    let (by_rounds, asked) = graded(RunLimits::default(), crate::examination::ROUNDS);
+    assert_eq!(failure(&by_rounds), (Some(0), "out_of_fuel"));
+    assert_eq!(asked.len(), 2 * crate::examination::ROUNDS);
+}
+
+#[test]
+fn a_test_that_is_told_nothing_new_is_over() {
+    let exit = || ended(Ending::Exited { code: 7 }, "");
+    // It swallows that the first call never returns, and asks for the next.
+    let (graded, asked) = examined(vec![
+        result_line("{\"ask\": [\"c\"], \"keep\": 0}"),
+        exit(),
+        result_line("{\"ask\": [\"d\"], \"keep\": 1}"),
+        exit(),
+    ]);
+    assert_eq!((failure(&graded), asked.len()), ((Some(0), "nonzero_exit"), 4));
+}
+
+#[test]
 fn a_checker_that_is_asked_for_but_not_there_gives_no_verdict() {
     let options = GradeOptions { rule: Some(Rule::Checker), ..GradeOptions::default() };
     let graded = grade(&two_tests(), Some(&program()), &options, &script(Vec::new()));
@@ -328,6 +413,10 @@ fn a_call_sends_arguments_only_and_compares_what_is_returned() {
     assert_eq!(graded(&problem, result("77777.0")).verdict, Verdict::Passed);
     assert_eq!(failure(&graded(&problem, result("[77777]"))), (Some(0), "wrong_answer"));
     assert_eq!(failure(&graded(&problem, wrote("77777"))), (Some(0), "no_result"));
+    let brackets = format!("\u{1}troupe-result [{}0]\n", "[[]],".repeat(1 << 18));
+    let endless = graded(&problem, wrote(&brackets));
+    let Verdict::Failed(failed) = &endless.verdict else { panic!("{endless:?}") };
+    assert_eq!((failed.cause, failed.detail.contains("far too many")), ("wrong_answer", true));
     let exited = ended(Ending::Exited { code: 1 }, "\u{1}troupe-result 77777\n");
     assert_eq!(failure(&graded(&problem, exited)), (Some(0), "nonzero_exit"));
 }

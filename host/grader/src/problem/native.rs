@@ -11,12 +11,11 @@
 //! ```
 //!
 //! Only `id` and `tests` have to be there; call-based tests need `function`.
-//! A list under `output` holds alternatives; each is right.
+//! A list under `output` holds alternatives; each is right. `compare` and
+//! `checker` may be in records of all layouts.
 
 use super::{LimitOverrides, Problem, Record, Test};
-use crate::compare::Rule;
 use crate::error::GradingError;
-use crate::program::Program;
 use crate::value::Value;
 
 /// Read one record.
@@ -34,20 +33,7 @@ pub(super) fn parse(record: &Record<'_>) -> Result<Problem, GradingError> {
     if function.is_none() && tests.iter().any(|test| matches!(test, Test::Call { .. })) {
         return Err(record.wrong("function", "the tests call a function; name it here"));
     }
-    let rule = |name: &str| {
-        name.parse::<Rule>().map_err(|error| record.wrong("compare", error.to_string()))
-    };
-    let compare = record.text("compare")?.map(rule).transpose()?;
-    let checker =
-        record.get("checker").map(|checker| parse_checker(record, checker)).transpose()?;
-    if compare == Some(Rule::Checker) && checker.is_none() {
-        return Err(
-            record.wrong("checker", "the rule is `checker`; give the checker's program here")
-        );
-    }
     Ok(Problem {
-        compare,
-        checker,
         function,
         limits: LimitOverrides {
             fuel: record.count("fuel")?,
@@ -135,27 +121,13 @@ fn parse_outputs(
     }
 }
 
-fn parse_checker(record: &Record<'_>, checker: &Value) -> Result<Program, GradingError> {
-    match (checker.get("language"), checker.get("source")) {
-        (Some(Value::Str(language)), Some(Value::Str(source))) if language == "python" => {
-            Ok(Program::new(language, source.as_bytes()))
-        }
-        (Some(Value::Str(language)), Some(Value::Str(_))) => Err(record.wrong(
-            "checker.language",
-            format!("`{language}` checkers are not supported; write it in `python`"),
-        )),
-        _ => {
-            Err(record.wrong("checker", "a checker has a `language` and a `source`, both strings"))
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::path::Path;
 
     use super::super::parse_problems;
     use super::*;
+    use crate::program::Program;
 
     fn read(text: &str) -> Result<Problem, String> {
         parse_problems(Path::new("p.jsonl"), text)

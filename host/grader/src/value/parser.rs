@@ -11,11 +11,15 @@ const DEPTH: usize = 400;
 pub(super) fn parse(text: &str) -> Result<Value, String> {
     let mut parser = Parser { text, at: 0 };
     let value = parser.value(0)?;
-    parser.skip_space();
-    if parser.at < text.len() {
-        return parser.fail("nothing more is expected");
-    }
+    parser.end()?;
     Ok(value)
+}
+
+/// Whether there is such a value, which is not kept.
+pub(super) fn check(text: &str) -> Result<(), String> {
+    let mut parser = Parser { text, at: 0 };
+    parser.skip_value(0)?;
+    parser.end()
 }
 
 struct Parser<'a> {
@@ -51,10 +55,51 @@ impl Parser<'_> {
         there
     }
 
-    fn value(&mut self, depth: usize) -> Result<Value, String> {
-        if depth > DEPTH {
-            return self.fail(&format!("at most {DEPTH} levels may be nested"));
+    fn end(&mut self) -> Result<(), String> {
+        self.skip_space();
+        match self.at < self.text.len() {
+            true => self.fail("nothing more is expected"),
+            false => Ok(()),
         }
+    }
+
+    fn bounded(&self, depth: usize) -> Result<(), String> {
+        match depth > DEPTH {
+            true => self.fail(&format!("at most {DEPTH} levels may be nested")),
+            false => Ok(()),
+        }
+    }
+
+    fn skip_value(&mut self, depth: usize) -> Result<(), String> {
+        self.bounded(depth)?;
+        self.skip_space();
+        let (is_dict, last) = match self.peek() {
+            Some(b'{') => (true, "}"),
+            Some(b'[') => (false, "]"),
+            _ => return self.value(depth).map(drop),
+        };
+        self.at += 1;
+        self.skip_space();
+        if self.take(last) {
+            return Ok(());
+        }
+        loop {
+            if is_dict {
+                self.key()?;
+            }
+            self.skip_value(depth + 1)?;
+            self.skip_space();
+            if self.take(last) {
+                return Ok(());
+            }
+            if !self.take(",") {
+                return self.fail(&format!("`,` or `{last}` is expected"));
+            }
+        }
+    }
+
+    fn value(&mut self, depth: usize) -> Result<Value, String> {
+        self.bounded(depth)?;
         self.skip_space();
         match self.peek() {
             Some(b'{') => self.dict(depth),
@@ -98,15 +143,7 @@ impl Parser<'_> {
             return Ok(Value::Dict(pairs));
         }
         loop {
-            self.skip_space();
-            if self.peek() != Some(b'"') {
-                return self.fail("a key in double quotes is expected");
-            }
-            let key = self.string()?;
-            self.skip_space();
-            if !self.take(":") {
-                return self.fail("`:` is expected");
-            }
+            let key = self.key()?;
             let value = self.value(depth + 1)?;
             match places.get(&key) {
                 Some(&place) => pairs[place].1 = value,
@@ -122,6 +159,20 @@ impl Parser<'_> {
             if !self.take(",") {
                 return self.fail("`,` or `}` is expected");
             }
+        }
+    }
+
+    /// A key and the colon behind it.
+    fn key(&mut self) -> Result<String, String> {
+        self.skip_space();
+        if self.peek() != Some(b'"') {
+            return self.fail("a key in double quotes is expected");
+        }
+        let key = self.string()?;
+        self.skip_space();
+        match self.take(":") {
+            true => Ok(key),
+            false => self.fail("`:` is expected"),
         }
     }
 
@@ -262,15 +313,31 @@ mod tests {
             ("", "byte 0"),
             ("\"\\x\"", "byte 2"),
             ("\"\\u12é4\"", "byte 3"),
+            ("{\"a\": [1, {\"b\" 2}]}", "byte 15"),
         ] {
             let error = parse(text).unwrap_err();
             assert!(error.contains(place), "{text}: {error}");
+            assert_eq!(check(text), Err(error), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_a_value_is_known_without_making_it() {
+        let nested = "[1, [2, {\"a\": [], \"b\": {\"c\": NaN}}], \"x\"] ";
+        for text in ["[]", " { } ", nested, "-0.5e3"] {
+            assert!(parse(text).is_ok(), "{text}");
+            assert_eq!(check(text), Ok(()), "{text}");
         }
     }
 
     #[test]
     fn bottomless_nesting_is_refused() {
-        assert!(parse(&"[".repeat(100_000)).unwrap_err().contains("nested"));
-        assert!(parse(&format!("{}{}", "[".repeat(300), "]".repeat(300))).is_ok());
+        type Reader = fn(&str) -> Result<(), String>;
+        let readers: [Reader; 2] = [check, |text| parse(text).map(drop)];
+        for read in readers {
+            assert!(read(&"[".repeat(100_000)).unwrap_err().contains("nested"));
+            assert!(read(&"{\"a\":".repeat(100_000)).unwrap_err().contains("nested"));
+            assert!(read(&format!("{}{}", "[".repeat(300), "]".repeat(300))).is_ok());
+        }
     }
 }

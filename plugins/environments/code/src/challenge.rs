@@ -41,16 +41,30 @@ impl Challenge {
         self.is_called() || self.problem.tests.iter().all(|test| !matches!(test, Test::Code { .. }))
     }
 
+    /// Bytes of all tests.
+    pub fn bytes(&self) -> usize {
+        self.problem.tests.iter().map(size).sum()
+    }
+
     /// Whether a program is called and not given input.
     pub fn is_called(&self) -> bool {
         self.problem.function.is_some()
     }
 }
 
+/// Bytes of a test.
+pub fn size(test: &Test) -> usize {
+    match test {
+        Test::Stdin { input, outputs } => input.len() + outputs.iter().map(Vec::len).sum::<usize>(),
+        Test::Call { arguments, expected } => arguments.len() + expected.to_string().len(),
+        Test::Code { code } => code.len(),
+    }
+}
+
 /// How many tests are kept of a problem.
 #[derive(Clone, Copy, Debug)]
 pub struct Counts {
-    /// Those that are shown, where the problem does not say itself.
+    /// Those that are shown, at most; of a record that calls some public, none but these.
     pub shown: usize,
     /// Those that are hidden, at most; by default all of a record's. If only a part of
     /// the tests is run, it is unknown whether the task is solved.

@@ -9,7 +9,7 @@ use troupe_grader::{Extraction, Test};
 
 use crate::challenge::Challenge;
 use crate::suite::{self, Suite};
-use crate::trial::{Bounds, Trial, try_all};
+use crate::trial::{Bounds, Trial, try_all, without_tests};
 
 /// Bytes of a program that is looked at.
 const PROGRAM_BYTES: usize = 64 << 10;
@@ -210,7 +210,7 @@ impl Game {
 
     /// What a tester's tests say of a program.
     fn try_on(&self, tests: &[Test], source: &str) -> Result<Vec<Trial>, Problem> {
-        let mut problem = self.challenge.problem.clone();
+        let mut problem = without_tests(&self.challenge.problem);
         // A checker knows nothing of tests that others wrote.
         if problem.checker.take().is_some() {
             problem.compare = Some(troupe_grader::Rule::Tokens);

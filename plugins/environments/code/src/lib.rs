@@ -19,7 +19,7 @@ use plugin_sdk::environment::{
     Recipient, Seat, Split, Status, Task,
 };
 use plugin_sdk::rendering::Rendering;
-use plugin_sdk::{Rendered, Setting, Settings};
+use plugin_sdk::{Rendered, Setting, Settings, state};
 use serde::{Deserialize, Serialize};
 
 use challenge::Counts;
@@ -33,6 +33,10 @@ const TESTER: &str = "tester";
 
 /// Rounds of programs and tests.
 const TURNS: u32 = 5;
+
+/// Bytes that are saved of an episode. The host takes a mebibyte, unless it was told otherwise,
+/// and the SDK adds a byte.
+const STATE_BYTES: usize = (1 << 20) - 1;
 
 /// One problem being solved.
 #[derive(Serialize, Deserialize)]
@@ -213,7 +217,7 @@ impl Environment for Code {
             let hidden = &challenge.problem.tests[challenge.hidden()];
             let tests = match self.is_spoken {
                 true => spoken::written(&hidden[..hidden.len().min(self.game.wanted())]),
-                false => suite::written(hidden),
+                false => suite::written(&suite::worth_writing(hidden)),
             };
             return Some(Action::new("tests", tests));
         }
@@ -227,6 +231,15 @@ impl Environment for Code {
 
     fn reveal(&self) -> Option<String> {
         self.game.challenge.solution.clone()
+    }
+
+    /// Nothing where the tests are too long to be saved beside every answer: the task has them,
+    /// from which the host replays what was written.
+    fn save(&self) -> Option<Vec<u8>> {
+        if self.game.challenge.bytes() > STATE_BYTES {
+            return None;
+        }
+        state::save(self).filter(|state| state.len() <= STATE_BYTES)
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use plugin_sdk::environment::Problem;
 use troupe_grader::{Test, Value, parse_problems};
 
-use crate::challenge::{Challenge, Counts};
+use crate::challenge::{Challenge, Counts, size};
 use crate::spoken;
 
 /// Where layouts have the statement, and code to begin with.
@@ -58,34 +58,29 @@ pub fn asked(statement: String, is_spoken: bool) -> Result<Challenge, Problem> {
 }
 
 /// Keeps as many tests as are wanted, those that are shown first; says how many
-/// these are.
+/// these are. What could be shown and is not decides with the hidden ones.
 fn keep(tests: &mut Vec<Test>, marked: Option<usize>, counts: Counts) -> usize {
-    let is_code = |test: &Test| matches!(test, Test::Code { .. });
+    let is_small = |test: &Test| matches!(test, Test::Code { .. }) || size(test) <= TEST_BYTES;
     // One test has to stay hidden. A check of everything at once gives all away.
     let usual = match tests.len() {
         0 | 1 => 0,
         all => counts.shown.min(all - 1),
     };
-    let shown = marked.unwrap_or(usual).min(tests.len());
-    let mut hidden = tests.split_off(shown);
-    let is_small = |test: &Test| is_code(test) || size(test) <= TEST_BYTES;
-    tests.retain(is_small);
-    tests.truncate(counts.shown.max(1));
-    let shown = tests.len();
+    let public = marked.unwrap_or(usual);
+    let (mut shown, mut hidden) = (Vec::new(), Vec::new());
+    for (index, test) in tests.drain(..).enumerate() {
+        let is_shown = index < public && shown.len() < counts.shown && is_small(&test);
+        if is_shown { shown.push(test) } else { hidden.push(test) }
+    }
     if let Some(most) = counts.hidden {
+        hidden.retain(is_small);
         let step = hidden.len().div_ceil(most.max(1)).max(1);
-        hidden = hidden.into_iter().filter(is_small).step_by(step).take(most).collect();
+        hidden = hidden.into_iter().step_by(step).take(most).collect();
     }
+    let count = shown.len();
+    tests.append(&mut shown);
     tests.append(&mut hidden);
-    shown
-}
-
-fn size(test: &Test) -> usize {
-    match test {
-        Test::Stdin { input, outputs } => input.len() + outputs.iter().map(Vec::len).sum::<usize>(),
-        Test::Call { arguments, expected } => arguments.len() + expected.to_string().len(),
-        Test::Code { code } => code.len(),
-    }
+    count
 }
 
 /// How many tests the record itself calls public; they come first.
@@ -230,8 +225,35 @@ mod tests {
         );
         // Where all decide, all are there, the long one, too.
         let all = read(&entry, Counts { hidden: None, ..COUNTS }).expect("a problem");
-        assert_eq!((all.shown, all.problem.tests.len()), (1, 41));
-        assert!(all.problem.tests.iter().all(|test| size(test) < TEST_BYTES));
+        assert_eq!((all.shown, all.problem.tests.len(), all.hidden().len()), (1, 42, 41));
+        assert!(all.problem.tests[all.hidden()].iter().any(|test| size(test) > TEST_BYTES));
+    }
+
+    #[test]
+    fn public_tests_that_are_not_shown_decide_with_the_hidden_ones() {
+        let test = |n: usize| format!(r#"{{"input": "{n}", "output": "{n}"}}"#);
+        let mut tests: Vec<String> = (0..9).map(test).collect();
+        tests[0] = format!(r#"{{"input": "{}", "output": "0"}}"#, "0".repeat(TEST_BYTES + 1));
+        let entry =
+            format!(r#"{{"id": 1, "text": "S", "public": 5, "tests": [{}]}}"#, tests.join(","));
+        let outputs = |counts: Counts| {
+            let challenge = read(&entry, counts).expect("a problem");
+            let output = |test: &Test| match test {
+                Test::Stdin { outputs, .. } => String::from_utf8_lossy(&outputs[0]).into_owned(),
+                other => panic!("{other:?}"),
+            };
+            let outputs: Vec<String> = challenge.problem.tests.iter().map(output).collect();
+            let (shown, hidden) = outputs.split_at(challenge.shown);
+            (shown.join(" "), hidden.join(" "))
+        };
+        let told = |shown: &str, hidden: &str| (shown.to_owned(), hidden.to_owned());
+        let all = Counts { hidden: None, ..COUNTS };
+        assert_eq!(outputs(all), told("1 2", "0 3 4 5 6 7 8"));
+        assert_eq!(outputs(Counts { shown: 8, ..all }), told("1 2 3 4", "0 5 6 7 8"));
+        assert_eq!(outputs(Counts { shown: 0, ..all }), told("", "0 1 2 3 4 5 6 7 8"));
+        // A sample has none of the long ones, and as many as it may have.
+        assert_eq!(outputs(Counts { hidden: Some(3), ..all }), told("1 2", "3 5 7"));
+        assert_eq!(outputs(Counts { hidden: Some(6), ..all }), told("1 2", "3 4 5 6 7 8"));
     }
 
     #[test]

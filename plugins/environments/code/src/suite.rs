@@ -64,6 +64,11 @@ pub fn notation(challenge: &Challenge) -> &'static str {
     }
 }
 
+/// The first of the tests that would be looked at.
+pub fn worth_writing(tests: &[Test]) -> Vec<Test> {
+    tests.iter().filter(|test| size(test) <= TEST_BYTES).take(MOST).cloned().collect()
+}
+
 /// Some tests in that notation; only those of one right output have one.
 pub fn written(tests: &[Test]) -> String {
     let string = |bytes: &[u8]| Value::Str(String::from_utf8_lossy(bytes).into_owned()).to_string();

@@ -1,6 +1,11 @@
 //! Running a program on tests. The grader judges; what the tests expect stays
 //! here, and the sandbox is given programs and inputs alone.
+//!
+//! A component has little memory and fuel, and a program may write as much as it
+//! likes: so tests are tried in portions, and what is far longer than what is
+//! expected is wrong without being looked at.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -8,14 +13,25 @@ use plugin_sdk::environment::Problem;
 use plugin_sdk::sandbox::{self, Limits};
 use serde::{Deserialize, Serialize};
 use troupe_grader::program::{Ending, Execution, Program, RunLimits, Runner, SandboxError};
-use troupe_grader::{GradeOptions, Problem as Graded, Stop, Test, Verdict, grade};
+use troupe_grader::{
+    GradeOptions, Problem as Graded, Rule, Stop, Test, Verdict, grade, result_line,
+};
 
 /// The language of all programs.
 const LANGUAGE: &str = "python";
-/// Bytes that one run may write.
-const OUTPUT_BYTES: u32 = 1 << 20;
+/// Bytes that one run may write, or twice what is expected if that is more.
+const OUTPUT_BYTES: usize = 1 << 20;
+/// What may be right has at most so many times the bytes that are expected, and some more:
+/// numbers may have many digits, and lines white space at their ends.
+const TIMES_EXPECTED: usize = 16;
+const MORE_BYTES: usize = 4 << 10;
+/// Bytes that the runs of one portion may read and write. A component has 64 MiB, most of which
+/// is for the tests themselves.
+const PORTION_BYTES: usize = 16 << 20;
 /// Names of errors that mean that there is no program.
 const NO_PROGRAM: [&str; 3] = ["SyntaxError", "IndentationError", "TabError"];
+/// With this the host begins to say what the interpreter lacks.
+const UNSUPPORTED: &str = "unsupported: ";
 
 /// What a run may use.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -44,6 +60,12 @@ impl Trial {
     pub fn left_out() -> Self {
         Trial { passed: false, builds: true, ran: false, detail: String::new() }
     }
+
+    /// Of what is too long to be right.
+    fn too_long(most: usize) -> Self {
+        let detail = format!("more than {most} bytes, which is far more than is expected");
+        Trial { passed: false, builds: true, ran: true, detail }
+    }
 }
 
 /// Try a program on tests of a problem.
@@ -58,25 +80,57 @@ pub fn try_all(
     bounds: Bounds,
 ) -> Result<Vec<Trial>, Problem> {
     let program = Program::new(LANGUAGE, source.as_bytes());
-    let limits = RunLimits {
-        fuel: bounds.fuel,
-        memory_mib: u64::from(bounds.memory_mib),
-        output_bytes: u64::from(OUTPUT_BYTES),
-        ..RunLimits::default()
+    let (mut trials, mut rest) = (Vec::with_capacity(tests.len()), tests);
+    while !rest.is_empty() {
+        let (portion, after) = rest.split_at(fitting(rest));
+        trials.extend(try_portion(problem, portion, &program, bounds)?);
+        rest = after;
+    }
+    Ok(trials)
+}
+
+/// How many of the tests, one at least, can be tried at the same time.
+fn fitting(tests: &[Test]) -> usize {
+    let mut bytes = 0;
+    let fits = |test: &&Test| {
+        bytes += room(test) + given(test);
+        bytes <= PORTION_BYTES
     };
-    let options = GradeOptions { rule: None, limits, stop: Stop::AllTests };
+    tests.iter().take_while(fits).count().max(1)
+}
+
+fn try_portion(
+    problem: &Graded,
+    tests: &[Test],
+    program: &Program,
+    bounds: Bounds,
+) -> Result<Vec<Trial>, Problem> {
     let single = |test: &Test| Graded { tests: vec![test.clone()], ..without_tests(problem) };
+    let options = |test: &Test| {
+        let limits = RunLimits {
+            fuel: bounds.fuel,
+            memory_mib: u64::from(bounds.memory_mib),
+            output_bytes: room(test) as u64,
+            ..RunLimits::default()
+        };
+        GradeOptions { rule: None, limits, stop: Stop::AllTests }
+    };
     // First all runs are asked for, so that they can take place at the same time.
     let runs = Runs::default();
     for test in tests {
-        grade(&single(test), Some(&program), &options, &Asking(&runs));
+        grade(&single(test), Some(program), &options(test), &Asking(&runs));
     }
     runs.carry_out();
-    let judge = |test: &Test| trial(&grade(&single(test), Some(&program), &options, &runs).verdict);
+    let judge = |test: &Test| {
+        let runner = Judging::new(&runs, problem, test);
+        let graded = grade(&single(test), Some(program), &options(test), &runner);
+        runner.excess().map_or_else(|| trial(&graded.verdict), |most| Ok(Trial::too_long(most)))
+    };
     tests.iter().map(judge).collect()
 }
 
-fn without_tests(problem: &Graded) -> Graded {
+/// The problem, but for its tests, which may be long.
+pub fn without_tests(problem: &Graded) -> Graded {
     Graded {
         id: problem.id.clone(),
         tests: Vec::new(),
@@ -86,6 +140,30 @@ fn without_tests(problem: &Graded) -> Graded {
         prompt: problem.prompt.clone(),
         limits: problem.limits,
         stated: problem.stated,
+    }
+}
+
+/// Bytes that a run on the test may write.
+fn room(test: &Test) -> usize {
+    // Tests of about the same length are run together, which takes the same limits.
+    (2 * expected(test)).max(OUTPUT_BYTES).next_power_of_two()
+}
+
+/// Bytes that a run on the test is given.
+fn given(test: &Test) -> usize {
+    match test {
+        Test::Stdin { input, .. } => input.len(),
+        Test::Call { arguments, .. } => arguments.len(),
+        Test::Code { code } => code.len(),
+    }
+}
+
+/// Bytes that are expected, as far as that is known.
+fn expected(test: &Test) -> usize {
+    match test {
+        Test::Stdin { outputs, .. } => outputs.iter().map(Vec::len).max().unwrap_or(0),
+        Test::Call { expected, .. } => expected.to_string().len(),
+        Test::Code { .. } => 0,
     }
 }
 
@@ -188,6 +266,71 @@ impl Runner for Asking<'_> {
     }
 }
 
+/// Keeps from the grader what is too long to be right on one test.
+struct Judging<'r> {
+    runs: &'r Runs,
+    test: &'r Test,
+    /// Whether a program that says by its exit code that it failed is judged all the same.
+    forgives: bool,
+    /// Bytes that may be right; any number where a checker or code decides.
+    most: Option<usize>,
+    is_excess: AtomicBool,
+}
+
+impl<'r> Judging<'r> {
+    fn new(runs: &'r Runs, problem: &Graded, test: &'r Test) -> Self {
+        let is_checked =
+            problem.checker.is_some() && matches!(problem.compare, None | Some(Rule::Checker));
+        let is_compared = match test {
+            Test::Stdin { .. } => !is_checked,
+            Test::Call { .. } => true,
+            Test::Code { .. } => false,
+        };
+        let is_stdin = matches!(test, Test::Stdin { .. });
+        Judging {
+            runs,
+            test,
+            forgives: is_stdin && problem.compare.is_some_and(Rule::forgives_exit_codes),
+            most: is_compared.then(|| TIMES_EXPECTED * expected(test) + MORE_BYTES),
+            is_excess: AtomicBool::new(false),
+        }
+    }
+
+    /// The bytes that may be right, if there were more.
+    fn excess(&self) -> Option<usize> {
+        self.most.filter(|_| self.is_excess.load(Ordering::Relaxed))
+    }
+
+    /// Bytes that the grader would compare.
+    fn compared(&self, execution: &Execution) -> usize {
+        let is_judged = match execution.ending {
+            Ending::Exited { code } => code == 0 || self.forgives,
+            _ => false,
+        };
+        match self.test {
+            _ if !is_judged => 0,
+            Test::Call { .. } => result_line(&execution.stdout).map_or(0, <[u8]>::len),
+            Test::Stdin { .. } | Test::Code { .. } => execution.stdout.len(),
+        }
+    }
+}
+
+impl Runner for Judging<'_> {
+    fn run(
+        &self,
+        program: &Program,
+        stdin: &Arc<[u8]>,
+        limits: &RunLimits,
+    ) -> Result<Arc<Execution>, SandboxError> {
+        let execution = self.runs.run(program, stdin, limits)?;
+        if self.most.is_some_and(|most| self.compared(&execution) > most) {
+            self.is_excess.store(true, Ordering::Relaxed);
+            return Err(SandboxError::harness("what was written is too long to be right"));
+        }
+        Ok(execution)
+    }
+}
+
 /// Every run of a program, each in an instance of its own.
 fn in_sandbox(
     program: &Program,
@@ -203,7 +346,7 @@ fn in_sandbox(
     };
     let source = String::from_utf8_lossy(&program.source);
     let runs = sandbox::run_batch(&program.language, &source, stdins, asked);
-    runs.into_iter().map(|run| run.map(execution).map_err(no_execution)).collect()
+    runs.into_iter().map(|run| run.map_or_else(no_execution, |run| Ok(execution(run)))).collect()
 }
 
 fn execution(run: sandbox::Execution) -> Arc<Execution> {
@@ -227,11 +370,141 @@ fn execution(run: sandbox::Execution) -> Arc<Execution> {
     })
 }
 
-fn no_execution(problem: sandbox::Problem) -> SandboxError {
+/// What the interpreter lacks is an ending: of a checker it says something where the reference
+/// output can be judged. To the host all that gives no execution is a problem.
+fn no_execution(problem: sandbox::Problem) -> Result<Arc<Execution>, SandboxError> {
     match problem {
         sandbox::Problem::UnknownLanguage(language) => {
-            SandboxError::UnknownLanguage { language, hint: String::new() }
+            Err(SandboxError::UnknownLanguage { language, hint: String::new() })
         }
-        sandbox::Problem::Harness(message) => SandboxError::harness(message),
+        sandbox::Problem::Harness(message) => match message.strip_prefix(UNSUPPORTED) {
+            None => Err(SandboxError::harness(message)),
+            Some(lacked) => Ok(Arc::new(Execution {
+                ending: Ending::Unsupported { message: lacked.to_owned() },
+                stdout: Vec::new(),
+                stderr: Vec::new(),
+                fuel: 0,
+                memory_bytes: 0,
+                wall: Duration::ZERO,
+            })),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BOUNDS: Bounds = Bounds { fuel: 1, memory_mib: 64 };
+
+    /// Stands in for the sandbox: a program writes what this makes of its input and the bytes
+    /// that it may write.
+    fn writes(what: impl Fn(&str, usize) -> Result<String, sandbox::Problem> + 'static) {
+        sandbox::stand_in(move |_, _, stdin, limits| {
+            let stdout = what(&String::from_utf8_lossy(stdin), limits.output_bytes as usize)?;
+            let (ending, stdout) = match stdout.len() > limits.output_bytes as usize {
+                true => (sandbox::Ending::OutputFlood, String::new()),
+                false => (sandbox::Ending::Exited(0), stdout),
+            };
+            let stdout = stdout.into_bytes();
+            Ok(sandbox::Execution { ending, stdout, stderr: Vec::new(), fuel: 1.0 })
+        });
+    }
+
+    fn problem(compare: Option<Rule>) -> Graded {
+        Graded { compare, ..Graded::new("p", Vec::new()) }
+    }
+
+    fn tried(problem: &Graded, tests: &[Test]) -> Vec<Trial> {
+        try_all(problem, tests, "program()", BOUNDS).expect("trials")
+    }
+
+    #[test]
+    fn what_is_far_longer_than_what_is_expected_is_wrong_and_not_looked_at() {
+        // To this rule all white space is the same.
+        let tokens = problem(Some(Rule::Tokens));
+        let tests = [Test::stdin("", "7\n"), Test::stdin("", &"7 ".repeat(1000))];
+        let padded = |text: &str, bytes: usize| format!("{text}{}", " ".repeat(bytes));
+        writes(move |_, _| Ok(padded("7\n", 4000)));
+        assert!(tried(&tokens, &tests[..1])[0].passed);
+        writes(move |_, _| Ok(padded("7\n", 5000)));
+        let trial = tried(&tokens, &tests[..1]).remove(0);
+        assert!(!trial.passed && trial.ran && trial.builds, "{trial:?}");
+        assert!(trial.detail.starts_with("more than 4128 bytes"), "{trial:?}");
+        writes(move |_, _| Ok(padded(&"7 ".repeat(1000), 30_000)));
+        assert!(tried(&tokens, &tests[1..])[0].passed, "so much more is expected");
+        // Whoever says that it failed has failed, and a checker has its own opinion.
+        sandbox::stand_in(|_, _, _, _| {
+            let stdout = vec![b' '; 5000];
+            let ending = sandbox::Ending::Exited(3);
+            Ok(sandbox::Execution { ending, stdout, stderr: Vec::new(), fuel: 1.0 })
+        });
+        assert!(!tried(&tokens, &tests[..1])[0].ran);
+        let mut checked = problem(None);
+        checked.checker = Some(Program::new(LANGUAGE, b"check()".as_slice()));
+        writes(move |_, _| Ok(padded("", 5000)));
+        assert!(tried(&checked, &tests[..1])[0].passed);
+    }
+
+    #[test]
+    fn a_result_is_measured_without_what_was_printed_before_it() {
+        let mut called = problem(None);
+        called.function = Some("f".to_owned());
+        let test = [Test::call(Vec::new(), troupe_grader::Value::Int("7".to_owned()))];
+        let returned = |value: &str| {
+            let value = value.to_owned();
+            writes(move |_, _| {
+                Ok(format!("{}\n\u{1}troupe-result {value}\n", "noise ".repeat(2000)))
+            });
+        };
+        returned("7");
+        assert!(tried(&called, &test)[0].passed);
+        returned(&format!("[{}0]", "0, ".repeat(300_000)));
+        let trial = tried(&called, &test).remove(0);
+        assert!(!trial.passed && trial.ran, "{trial:?}");
+    }
+
+    #[test]
+    fn tests_are_tried_in_portions_that_fit_and_all_of_them() {
+        let short: Vec<Test> = (0..100).map(|n| Test::stdin(&n.to_string(), "x")).collect();
+        assert_eq!(fitting(&short), 15, "a megabyte of output each, and the input");
+        let long = [Test::stdin(&"1".repeat(30 << 20), "x"), short[0].clone()];
+        assert_eq!(fitting(&long), 1);
+        writes(|input, _| Ok(if input.ends_with('7') { "y".to_owned() } else { "x".to_owned() }));
+        let trials = tried(&problem(None), &short);
+        let failed: Vec<usize> = (0..trials.len()).filter(|&n| !trials[n].passed).collect();
+        let expected: Vec<usize> = (7..100).step_by(10).collect();
+        assert_eq!((trials.len(), failed), (100, expected));
+    }
+
+    #[test]
+    fn a_run_may_write_what_is_expected_however_long_that_is() {
+        let long = "7 ".repeat(1 << 20);
+        let (tests, text) = ([Test::stdin("", &long), Test::stdin("", "7")], long.clone());
+        writes(move |_, _| Ok(text.clone()));
+        let trials = tried(&problem(Some(Rule::Tokens)), &tests);
+        assert!(trials[0].passed);
+        assert!(!trials[1].ran, "a megabyte is the most where little is expected");
+    }
+
+    #[test]
+    fn what_the_interpreter_lacks_in_a_checker_is_a_failure_if_it_can_judge_the_reference() {
+        let mut checked = problem(None);
+        checked.checker = Some(Program::new(LANGUAGE, b"check()".as_slice()));
+        // A checker reads the three texts behind their lengths, a program nothing.
+        writes(|read, _| match read {
+            "" => Ok("huge".to_owned()),
+            read if read.contains("huge") => {
+                Err(sandbox::Problem::Harness("unsupported: a 32-bit limit".to_owned()))
+            }
+            _ => Ok(String::new()),
+        });
+        let trial = tried(&checked, &[Test::stdin("", "7")]).remove(0);
+        assert!(!trial.passed && trial.detail.contains("a 32-bit limit"), "{trial:?}");
+        // Of a program it still says nothing.
+        writes(|_, _| Err(sandbox::Problem::Harness("unsupported: lzma".to_owned())));
+        let nothing = try_all(&problem(None), &[Test::stdin("", "7")], "program()", BOUNDS);
+        let message = nothing.expect_err("a problem").message;
+        assert!(message.contains("unsupported: lzma"), "{message}");
     }
 }

@@ -6,7 +6,7 @@ use code::challenge::Counts;
 use code::recipe::Kind;
 use code::{Code, generated, suite};
 use plugin_sdk::Environment;
-use plugin_sdk::environment::{Action, Move, Outcome, Seat, Split, Status, Task};
+use plugin_sdk::environment::{Action, Episode, Move, Outcome, Seat, Split, Status, Task};
 use plugin_sdk::types::Fault;
 
 fn task() -> Task {
@@ -196,6 +196,59 @@ fn plans_and_repeated_programs_add_up_to_the_worth_of_the_last_one() {
     let worths = ["print(\"x\")", "print(\"x\")", "while int(1): pass", "print(\"x\")"]
         .map(|text| earned(&say(&mut code, "solo", "program", text)));
     assert_eq!(worths, [(0.0, 0.2), (0.0, 0.0), (0.0, -0.1), (0.0, 0.1)]);
+}
+
+/// A held-out task with these tests, all of one output, of which the first is shown.
+fn held_out(inputs: &[String]) -> Task {
+    let test = |input: &String| format!(r#"{{"input": "{input}", "output": "a"}}"#);
+    let tests: Vec<String> = inputs.iter().map(test).collect();
+    let record = format!(
+        r#"{{"id": 1, "text": "S", "public": 1, "solution": "print(\"a\")", "tests": [{}]}}"#,
+        tests.join(",")
+    );
+    Task { split: Split::Test, entry: Some(record), ..team() }
+}
+
+#[test]
+fn where_tests_are_too_long_to_be_saved_the_same_moves_lead_to_the_same_place() {
+    stand_in::install(8, None, |task| task);
+    let begin = |task: &Task| Episode::<Code>::start(task).expect("a problem");
+    let short = begin(&held_out(&["1".to_owned(), "2".to_owned()])).save().expect("a state");
+    assert!(Episode::<Code>::resume(&short).is_ok());
+    let long = held_out(&["1".to_owned(), "2".repeat(2 << 20)]);
+    let tests = r#"[{"input": "5", "output": "b"}]"#;
+    let moves = [
+        Move::new("coder", "program", "print(\"b\")"),
+        Move::new("tester", "tests", tests),
+        Move::new("coder", "program", "while int(1): pass"),
+        Move::new("coder", "program", "print(\"a\")"),
+    ];
+    // What the host does for each branch: it begins anew, and does the same again.
+    let played = |ends: &[usize]| {
+        let mut episode = begin(&long);
+        let mut seen = Vec::new();
+        for &index in ends {
+            assert!(episode.save().is_none());
+            let outcome = episode.act(&moves[index..=index]).expect("an outcome");
+            let shown = episode.environment().observe(&Seat::new("coder"));
+            seen.push((earned(&outcome), outcome.status, shown));
+        }
+        seen
+    };
+    let (one, other) = (played(&[3, 1, 2]), played(&[3, 1, 0]));
+    assert_eq!(one[..2], other[..2]);
+    assert_eq!((one[2].1, other[2].1), (Status::Ongoing, Status::Failed));
+    assert_eq!((played(&[3, 1, 2]), played(&[3, 1, 0])), (one, other));
+}
+
+#[test]
+fn an_expert_writes_no_more_tests_than_are_looked_at() {
+    let long = "1".repeat(5000);
+    let input = |n: usize| if n == 1 { long.clone() } else { format!("{n}{}", "0".repeat(999)) };
+    let mut code = start(&held_out(&(0..200).map(input).collect::<Vec<_>>()));
+    let tests = advice(&code, "tester");
+    assert!(tests.len() < 16 << 10 && !tests.contains(&long), "{} bytes", tests.len());
+    assert_eq!(earned(&say(&mut code, "tester", "tests", &tests)), (0.0, 1.0));
 }
 
 #[test]

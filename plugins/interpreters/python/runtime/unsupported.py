@@ -2,6 +2,9 @@
 
 Such a run says nothing about the program, so the host gives no verdict on it. What CPython cannot
 do either stays an error of the program's own, above all sequences too long for any memory.
+
+A harness that catches what a program's functions raise asks `is_own`, and lets such an error end
+the run.
 """
 
 import ast
@@ -10,6 +13,8 @@ import itertools
 import linecache
 import opcode
 import re
+import sys
+import types
 
 from runtime import absent
 
@@ -27,8 +32,16 @@ _MAKERS = frozenset(
 )
 _OPCODES = opcode.opname
 _KINDS = (OverflowError, ValueError, ModuleNotFoundError, ImportError, AttributeError)
+# Where a harness, which is a program as any other here, finds `is_own`.
+_MODULE = "_troupe_errors"
 
 _reason = None
+
+
+def install():
+    module = types.ModuleType(_MODULE)
+    module.is_own = is_own
+    sys.modules[_MODULE] = module
 
 
 def note(reason):
@@ -42,24 +55,39 @@ def reason():
     return _reason
 
 
+def is_own(error):
+    """Whether only this Python raises this error, which is being handled."""
+    try:
+        reason, lacks_memory = _cause(error, error.__traceback__)
+    except Exception:
+        return False
+    return reason is not None or lacks_memory
+
+
 def look_at(error, trace):
     """Notes an error that only this Python raises. True if it stands for a lack of memory instead,
     which is what 64 bits would have made of it."""
+    reason, lacks_memory = _cause(error, trace)
+    if reason is not None:
+        note(reason)
+    return lacks_memory
+
+
+def _cause(error, trace):
+    """What is lacking if only this Python raises such an error, and whether that is memory."""
     if type(error) not in _KINDS:
-        return False
+        return None, False
     code, at = _origin(trace)
     operation = _OPCODES[code.co_code[at]]
     is_raised = operation == "RAISE_VARARGS" or operation == "RERAISE"
     lacked = absent.meets(error, is_raised)
     if lacked is not None:
-        note(f"the interpreter lacks {lacked}")
-        return False
+        return f"the interpreter lacks {lacked}", False
     if is_raised or not _is_narrow(error):
-        return False
+        return None, False
     if not operation.startswith("CALL") or _callee(code, at) in _MAKERS:
-        return type(error) is OverflowError
-    note(f"the interpreter's 32-bit limit ({error})")
-    return False
+        return None, type(error) is OverflowError
+    return f"the interpreter's 32-bit limit ({error})", False
 
 
 def _origin(trace):
