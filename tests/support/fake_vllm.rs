@@ -48,6 +48,8 @@ pub enum Trap {
     BusyOnceAt(usize),
     /// Ends at this answer.
     DiesAt(usize),
+    /// Ends when it is to load this version of a policy.
+    DiesOfVersion(usize),
     /// At this answer somebody removes the folders of adapters.
     FolderGoesAt(usize),
 }
@@ -149,6 +151,10 @@ impl Fake {
                 let settings = json!({"max_loras": 1, "max_lora_rank": 16});
                 Some((200, json!({"vllm_config": {"lora_config": settings}})))
             }
+            "/v1/load_lora_adapter" if self.dies_of(body) => {
+                self.state().is_dead = true;
+                None
+            }
             "/v1/load_lora_adapter" if self.trap != Trap::NoRuntimeLoading => Some(self.load(body)),
             "/v1/unload_lora_adapter" => Some(self.unload(body)),
             "/v1/completions" => self.complete(body),
@@ -164,6 +170,11 @@ impl Fake {
             json!({"id": name, "root": path, "parent": BASE, "max_model_len": null})
         }));
         json!({ "object": "list", "data": all })
+    }
+
+    fn dies_of(&self, body: &Value) -> bool {
+        let Trap::DiesOfVersion(version) = self.trap else { return false };
+        body["lora_name"].as_str().unwrap().ends_with(&format!("-v{version}"))
     }
 
     /// The files are only looked at; they are read when the adapter is asked.

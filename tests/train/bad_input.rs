@@ -64,6 +64,16 @@ fn configurations_that_cannot_be_are_refused() {
 }
 
 #[test]
+fn a_step_that_would_mask_nothing_is_refused_by_name() {
+    let files = plugins(&["plan-path", "planner-executor"]);
+    let set = "advantage.then=['mask:role=planer']";
+    let (code, _, stderr) = run(&["train", "--plugins", &files, "--set", set]);
+    assert_eq!(code, 2, "{stderr}");
+    assert!(stderr.contains("`advantage.then` has \"mask:role=planer\""), "{stderr}");
+    assert!(stderr.contains("no role `planer`; did you mean `planner`?"), "{stderr}");
+}
+
+#[test]
 fn plugins_that_cannot_be_used_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let refuse = |file: &str| refusal(folder.path(), &["train", "--plugins", file]);

@@ -209,6 +209,30 @@ fn a_verdict_counts_for_the_answer_that_was_judged_and_never_for_the_judge() {
 }
 
 #[test]
+fn a_verdict_is_booked_once_where_a_role_is_asked_more_or_less_often_than_all_others() {
+    for (all, solvers) in [(4, 1), (1, 4)] {
+        let mut config = config("hostile-environment", "judge-workflow");
+        (config.rollout.scheme, config.rollout.branches) = (SamplingScheme::Tree, all);
+        config.rollout.max_turns = 1;
+        let role = |policy: &str, branches: Option<usize>| {
+            let entry =
+                RoleConfig { policy: Some(policy.to_owned()), branches, ..RoleConfig::default() };
+            (policy.to_owned(), entry)
+        };
+        config.policies =
+            ["solver", "judge"].map(|name| (name.to_owned(), PolicyConfig::default())).into();
+        config.roles = Roles::Table([role("solver", Some(solvers)), role("judge", None)].into());
+        let (solver, judge) = (scripted(|_| "three"), scripted(|_| "1"));
+        let rollout = play(&config, &[("solver", &solver), ("judge", &judge)]);
+        let own: Vec<f64> = (rollout.samples.iter())
+            .filter(|sample| sample.role == "solver")
+            .map(|sample| sample.reward.local)
+            .collect();
+        assert_eq!(own, vec![1.0; solvers * TASKS as usize], "{solvers}, and {all} of the judge");
+    }
+}
+
+#[test]
 fn looking_ahead_for_a_verdict_does_not_change_where_the_episode_goes_on() {
     let (rollout, judge) = court(SamplingScheme::Tree);
     let solver = rollout.samples.iter().filter(|sample| sample.role == "solver").count();

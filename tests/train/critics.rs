@@ -230,6 +230,49 @@ fn a_critics_verdicts_take_the_place_of_advantages() {
 }
 
 #[test]
+fn a_critic_of_preferences_learns_at_the_rate_of_what_is_spent() {
+    let folder = tempfile::tempdir().unwrap();
+    let spends = ["train.budget.samples=150", "train.warmup_steps=0", "train.max_movement=0"];
+    let run = train(folder.path(), "solo", &[PREFERENCE, &spends]);
+    let rates: Vec<[f64; 2]> = metrics(&run)[1..]
+        .iter()
+        .map(|line| [&line["critics"]["critic"]["contests"], &line["updates"]["shared"]])
+        .map(|both| both.map(|learned| learned["learning_rate"].as_f64().unwrap()))
+        .collect();
+    assert!(rates.len() > 1 && rates.iter().all(|[critic, player]| critic == player), "{rates:?}");
+    assert!(rates.windows(2).all(|pair| pair[1][0] < pair[0][0]), "{rates:?}");
+}
+
+#[test]
+fn tasks_that_too_few_or_too_many_episodes_solve_teach_nothing_whatever_a_critic_finds() {
+    let folder = tempfile::tempdir().unwrap();
+    let band = ["advantage.least_solved=0.25", "advantage.most_solved=0.75", "train.steps=1"];
+    let run = train(folder.path(), "solo", &[PREFERENCE, &band]);
+    let rows = tables(&run).remove(0);
+    let mut episodes: BTreeMap<usize, BTreeMap<usize, bool>> = BTreeMap::new();
+    for Row { sample, ending, .. } in &rows {
+        let of_task = episodes.entry(sample.task).or_default();
+        of_task.insert(sample.episode, ending == "solved");
+    }
+    let is_in_band = |task: usize| {
+        let solved = episodes[&task].values().filter(|solved| **solved).count();
+        (1..=3).contains(&solved) && episodes[&task].len() == 4
+    };
+    let taught = |row: &Row| (is_in_band(row.sample.task), row.advantage.is_some());
+    assert!(rows.iter().all(|row| taught(row).0 == taught(row).1));
+    assert!(rows.iter().any(|row| taught(row).0) && rows.iter().any(|row| !taught(row).0));
+}
+
+#[test]
+fn what_a_step_before_the_critic_masks_is_masked_where_states_are_asked_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let masked = ["advantage.then=[\"mask:role=planner\", \"judge:critic\"]", "train.steps=2"];
+    let run = train(folder.path(), "planner-executor", &[VALUE, AGAIN, &masked]);
+    let learned = metrics(&run)[2]["updates"]["shared"]["samples"].as_u64().unwrap();
+    assert!((1..20).contains(&learned), "{learned} of 20 answers, some of them a planner's");
+}
+
+#[test]
 fn a_critic_may_learn_from_a_team_that_stays_as_it_is() {
     let [first, second] = [(); 2].map(|()| tempfile::tempdir().unwrap());
     let warm = train(first.path(), "solo", &[&["train.steps=1"]]);

@@ -7,14 +7,18 @@ use serde_json::Value;
 
 use crate::support::{copy_all, plugins, run};
 
+const BOARD: [&str; 2] = ["environment.size=5", "environment.max_distance=5"];
+
 fn trained(folder: &Path, name: &str, more: &[&str]) -> String {
+    trained_on(folder, name, &[&BOARD[..], more].concat())
+}
+
+fn trained_on(folder: &Path, name: &str, more: &[&str]) -> String {
     let files = plugins(&["plan-path", "planner-executor"]);
     let dir = format!("run.dir=\"{}\"", folder.display());
     let name_set = format!("run.name={name}");
     let mut arguments = vec!["train", "--plugins", &files, "--set", &dir, "--set", &name_set];
     let sets = [
-        "environment.size=5",
-        "environment.max_distance=5",
         "train.steps=1",
         "rollout.tasks_per_step=4",
         "validation.tasks=8",
@@ -63,6 +67,33 @@ fn it_is_decided_as_soon_as_it_can_be_and_equal_runs_draw_alike() {
     assert!(equal["difference"] == 0.0 && equal["decided"] == false, "{equal}");
     let same = decided(&late, &twin, &["--tasks", "4000", "--difference", "20"]);
     assert!(same["decided"] == true && same["tasks"].as_u64().unwrap() < 1000, "{same}");
+}
+
+/// Two families that are learned from, and one that is not, which is played on test tasks.
+const MIX: &str = "mix=[{family='near',environment='plan-path',settings={size=5,max_distance=4}},\
+                   {family='far',environment='plan-path',settings={size=5,max_distance=5}},\
+                   {family='other',environment='plan-path',weight=0,\
+                   settings={size=5,max_distance=5}}]";
+
+#[test]
+fn every_family_that_is_learned_from_counts_and_runs_have_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let one = trained_on(folder.path(), "one", &[MIX, "imitation.enabled=false"]);
+    let twin = folder.path().join("twin");
+    copy_all(Path::new(&one), &twin);
+    let asked = ["--tasks", "40", "--split", "test"];
+    let equal = decided(&one, &twin.display().to_string(), &asked);
+    assert!(equal["tasks"] == 80 && equal["of"] == 80, "forty of each: {equal}");
+    assert!(equal["difference"] == 0.0 && equal["decided"] == false, "{equal}");
+    let config = twin.join("config.toml");
+    let text = fs::read_to_string(&config).unwrap();
+    let renamed = text.replace("family = \"far\"", "family = \"farther\"");
+    assert_ne!(text, renamed);
+    fs::write(&config, renamed).unwrap();
+    let twin = twin.display().to_string();
+    let (code, _, stderr) = run(&["eval", "--run", &one, "--run", &twin, "--decide"]);
+    let what = format!("`{one}` learns from the family `far`, and `{twin}` does not");
+    assert!(code == 2 && stderr.contains(&what), "{stderr}");
 }
 
 #[test]

@@ -186,8 +186,12 @@ fn a_family_climbs_by_its_own_success() {
     }
 }
 
-/// A run that trains on eight records, four a step.
-fn over_eight_records(folder: &Path, player: &Arc<Script>, refill: usize) -> Training {
+/// A run that trains on eight records, so many a step.
+fn over_eight_records(
+    folder: &Path,
+    player: &Arc<Script>,
+    (tasks, refill): (usize, usize),
+) -> Training {
     let record =
         |number| format!("{{\"question\": \"{number} plus 0 is\", \"answer\": \"{number}\"}}");
     let file = folder.join("questions.jsonl");
@@ -197,7 +201,7 @@ fn over_eight_records(folder: &Path, player: &Arc<Script>, refill: usize) -> Tra
     config.roles = Roles::PerRole;
     (config.tasks.train, config.tasks.validation) = (vec![file.clone()], vec![file.clone()]);
     config.tasks.test = vec![file];
-    (config.rollout.tasks_per_step, config.rollout.refill) = (4, refill);
+    (config.rollout.tasks_per_step, config.rollout.refill) = (tasks, refill);
     config.validation.every = 0;
     config.run.dir = folder.to_owned();
     let team = team(&config, &[("player", player)]);
@@ -214,7 +218,7 @@ fn questions(player: &Script) -> BTreeSet<String> {
 #[test]
 fn steps_go_on_through_the_records_where_the_one_before_stopped() {
     let (folder, player) = (tempfile::tempdir().unwrap(), Script::new(|_: &Asked| "1"));
-    let mut training = over_eight_records(folder.path(), &player, 0);
+    let mut training = over_eight_records(folder.path(), &player, (4, 0));
     let mut passes = Vec::new();
     for _ in 0..2 {
         let mut seen = BTreeSet::new();
@@ -230,10 +234,27 @@ fn steps_go_on_through_the_records_where_the_one_before_stopped() {
 }
 
 #[test]
+fn every_record_comes_once_before_one_comes_twice_where_a_pass_ends_within_a_step() {
+    let (folder, player) = (tempfile::tempdir().unwrap(), Script::new(|_: &Asked| "1"));
+    let mut training = over_eight_records(folder.path(), &player, (3, 0));
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for step in 1..=24 {
+        player.take_asked();
+        training.step().unwrap();
+        let asked = questions(&player);
+        assert_eq!(asked.len(), 3, "no record twice in step {step}");
+        asked.into_iter().for_each(|question| *counts.entry(question).or_default() += 1);
+        let least = counts.values().min().filter(|_| counts.len() == 8).copied().unwrap_or(0);
+        let most = counts.values().max().copied().unwrap();
+        assert!(most - least <= 1, "step {step}: {counts:?}");
+    }
+}
+
+#[test]
 fn what_follows_tasks_that_taught_nothing_are_records_that_the_step_has_not_had() {
     // Answers to a question are all the same.
     let (folder, player) = (tempfile::tempdir().unwrap(), Script::new(|_: &Asked| "1"));
-    let mut training = over_eight_records(folder.path(), &player, 1);
+    let mut training = over_eight_records(folder.path(), &player, (4, 1));
     for _ in 0..3 {
         player.take_asked();
         assert_eq!(training.step().unwrap().episodes, 8);
@@ -274,6 +295,38 @@ fn a_resumed_run_stands_where_it_stood_in_its_curriculum() {
     first.take_asked();
     let record = training.step().unwrap();
     assert_eq!(trained(&first, &record), (4, 1));
+}
+
+/// Longer ways, which take a turn for every move, on three rungs.
+fn longer_ways(max_turns: usize) -> Config {
+    let mut config = Config::default();
+    config.plugins.files = ["plan-path", "solo"].map(plugin).to_vec();
+    config.environment = "moves_per_turn = 1\nmax_distance = 12".parse().unwrap();
+    let way = RampConfig { from: 14.0, to: 18.0, step: 2.0 };
+    config.curriculum.settings = [("max_distance".to_owned(), way)].into();
+    config.rollout.max_turns = max_turns;
+    config
+}
+
+#[test]
+fn a_rung_has_the_turns_that_its_settings_take_and_a_limit_that_is_set_holds_on_all() {
+    let turns = |config: &Config| {
+        let families = troupe_training::family::set_families(config).unwrap();
+        let of_rungs = families[0].rungs.iter().map(|rung| rung.max_turns);
+        (families[0].scenario.max_turns, of_rungs.collect::<Vec<_>>())
+    };
+    assert_eq!(turns(&longer_ways(0)), (12, vec![14, 16, 18]));
+    assert_eq!(turns(&longer_ways(5)), (5, vec![5; 3]));
+    // A run that is resumed reads what is written here.
+    for (set, written) in [(0, 0), (5, 5)] {
+        let config = longer_ways(set);
+        let resolved = team(&config, &[]).resolve(&config);
+        assert_eq!(resolved.rollout.max_turns, written);
+        assert_eq!(turns(&resolved), turns(&config));
+    }
+    let mut level = longer_ways(0);
+    level.curriculum = CurriculumConfig::default();
+    assert_eq!(team(&level, &[]).resolve(&level).rollout.max_turns, 12);
 }
 
 #[test]

@@ -106,6 +106,30 @@ fn a_server_that_dies_while_it_draws_ahead_costs_no_step_that_was_learned() {
 }
 
 #[test]
+fn what_is_saved_when_a_server_dies_is_a_critic_that_knows_nothing_of_the_step_that_was_lost() {
+    let (folder, config) = prepared();
+    let base = folder.path().join("base");
+    // It is to load this version while the second step is under way.
+    let fake = Fake::start(folder.path(), &base, 4, Trap::DiesOfVersion(2));
+    let critic = [
+        "policies.planner.sampler.retries=0",
+        "policies.executor.sampler.retries=0",
+        "policies.critic.base=base",
+        "policies.critic.learns=value",
+        "policies.critic.value.updates=1",
+        "policies.critic.value.minibatch_samples=4",
+        "policies.critic.value.warmup_steps=0",
+    ];
+    let (code, stderr) = train(&config, &fake.url, &flags(&critic));
+    assert_eq!(code, 8, "{stderr}");
+    let run_folder = folder.path().join("run");
+    assert_eq!(metrics(&run_folder).last().unwrap()["step"], 1);
+    let saved = run_folder.join("checkpoints/step-000001/critics/critic/critic.json");
+    let saved: Value = serde_json::from_str(&fs::read_to_string(saved).unwrap()).unwrap();
+    assert_eq!(saved["step"], 1, "{saved}");
+}
+
+#[test]
 fn only_what_is_asked_on_servers_can_be_drawn_ahead() {
     let (folder, config) = prepared();
     let (code, _, stderr) = run(&["train", &config, "--set", "rollout.staleness=1"]);

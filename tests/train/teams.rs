@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use troupe_core::config::{Config, Grantee, Roles, SamplingScheme};
+use troupe_core::config::{Config, Grantee, RoleConfig, Roles, SamplingScheme};
 use troupe_core::program::RunLimits;
 use troupe_core::seed::Seed;
 use troupe_core::trajectory::{Ending, Event};
@@ -414,4 +414,24 @@ fn a_config_overrides_what_a_role_is_told() {
     let config = case("planner-executor", "planner_message = \"{goal}\"", &[]).config();
     let refused = scenario_of(&config, None).err().unwrap().to_string();
     assert!(refused.contains("`planner_message` has the field `{goal}`"), "{refused}");
+}
+
+#[test]
+fn a_workflow_is_told_the_least_of_the_limits_that_hold_for_its_roles() {
+    let settings = "planner_message = \"{turns_left}\"";
+    let told = |limits: &[(&str, usize)]| {
+        let mut config = case("planner-executor", settings, &[]).config();
+        config.rollout.max_turns = 10;
+        let limited = |&(role, turns): &(&str, usize)| {
+            (role.to_owned(), RoleConfig { max_turns: Some(turns), ..RoleConfig::default() })
+        };
+        config.roles = Roles::Table(limits.iter().map(limited).collect());
+        let scenario = scenario_of(&config, None).unwrap();
+        let Next::Asked(position) = scenario.begin(Split::Train, 3).unwrap().next else { panic!() };
+        position.due[0].messages.last().unwrap().text.clone()
+    };
+    assert_eq!(told(&[]), "10");
+    assert_eq!(told(&[("planner", 20)]), "10", "the executor's is the common one");
+    assert_eq!(told(&[("executor", 3)]), "3");
+    assert_eq!(told(&[("planner", 20), ("executor", 15)]), "15", "the common one holds for nobody");
 }

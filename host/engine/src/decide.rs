@@ -14,9 +14,10 @@ use troupe_core::statistics::{AlwaysValid, Interval, mean, pairs_for};
 use troupe_model::Device;
 use troupe_terminal::UsageError;
 use troupe_training::evaluation::{HeldOutTasks, evaluate};
+use troupe_training::family::Family;
 use troupe_training::team::Team;
 
-/// Tasks between two looks.
+/// Tasks of each family between two looks.
 const BATCH: usize = 32;
 /// The difference that is reckoned with before the start, where none was named.
 const DIFFERENCE: f64 = 0.05;
@@ -27,6 +28,15 @@ struct Side {
     config: Config,
     team: Team,
     solved: Vec<f64>,
+}
+
+/// A family that is learned from, as far as both have to have the same.
+#[derive(Debug, PartialEq, Eq)]
+struct Kind {
+    family: String,
+    environment: String,
+    /// Tasks of it that there are to play.
+    tasks: usize,
 }
 
 /// What came of it.
@@ -54,23 +64,26 @@ pub fn run(args: &EvalArgs, device: Device) -> anyhow::Result<ExitCode> {
     let mut first = open(args, first, device)?;
     let mut second = open(args, second, device)?;
     let tasks = held_out(args, &first.config);
-    let all = tasks.tasks;
+    let (kinds, others) = (first.kinds(tasks), second.kinds(tasks));
+    if let Some(why) =
+        unlike((first.name.as_str(), &kinds[..]), (second.name.as_str(), &others[..]))
+    {
+        return Err(UsageError(why).into());
+    }
+    let all: usize = kinds.iter().map(|kind| kind.tasks).sum();
     announce(args, all);
     let mut sequence = AlwaysValid::between(-1.0, 1.0);
     let bar = report::Bar::at_most("decide", all, "tasks");
-    while first.solved.len() < all && !is_decided(&sequence, args.difference) {
-        let from = first.solved.len();
-        let count = BATCH.min(all - from);
+    for batch in batches(tasks, &kinds) {
+        if is_decided(&sequence, args.difference) {
+            break;
+        }
+        let known = first.solved.len();
         // Both draw from the same seeds, by task, role and turn.
-        let batch = HeldOutTasks { from: from as u32, tasks: count, ..tasks };
         for side in [&mut first, &mut second] {
             side.play(batch)?;
         }
-        if first.solved.len() == from {
-            // The split has no more.
-            break;
-        }
-        for (one, other) in first.solved[from..].iter().zip(&second.solved[from..]) {
+        for (one, other) in first.solved[known..].iter().zip(&second.solved[known..]) {
             sequence.take(other - one);
         }
         bar.step_to(first.solved.len(), String::new());
@@ -98,10 +111,23 @@ fn open(args: &EvalArgs, run: &Path, device: Device) -> anyhow::Result<Side> {
     let (config, mut team) = assemble(config, device)?;
     team.open_distant(&config, false)?;
     say_caveats(&team);
+    // Only what is learned from counts, in one order, whatever that of the entries is.
+    team.families.retain(Family::is_trained);
+    team.families.sort_by(|one, other| one.scenario.family.cmp(&other.scenario.family));
     Ok(Side { name: run.display().to_string(), config, team, solved: Vec::new() })
 }
 
 impl Side {
+    /// The families whose tasks are played.
+    fn kinds(&self, tasks: HeldOutTasks) -> Vec<Kind> {
+        let kind = |family: &Family| Kind {
+            family: family.scenario.family.clone(),
+            environment: family.scenario.environment.name().to_owned(),
+            tasks: tasks.of(&family.scenario).len(),
+        };
+        self.team.families.iter().map(kind).collect()
+    }
+
     /// The share of each task's episodes that solve it.
     fn play(&mut self, batch: HeldOutTasks) -> anyhow::Result<()> {
         let evaluation = evaluate(&self.team, batch, &self.config)?;
@@ -111,6 +137,39 @@ impl Side {
         }
         Ok(())
     }
+}
+
+/// What is played between two looks: the next tasks of every family that has more.
+fn batches(tasks: HeldOutTasks, kinds: &[Kind]) -> Vec<HeldOutTasks> {
+    let most = kinds.iter().map(|kind| kind.tasks).max().unwrap_or(0);
+    let batch = |from: usize| {
+        let count = BATCH.min(most - from);
+        HeldOutTasks { from: tasks.from + from as u32, tasks: count, ..tasks }
+    };
+    (0..most).step_by(BATCH).map(batch).collect()
+}
+
+/// Why two runs have no tasks in common that they could be compared on, if they have not; each by
+/// its name, with its families in the order of their names.
+fn unlike(first: (&str, &[Kind]), second: (&str, &[Kind])) -> Option<String> {
+    let lacking = [(first, second), (second, first)].into_iter().find_map(|(run, other)| {
+        let is_there = |kind: &Kind| other.1.iter().any(|like| like.family == kind.family);
+        let Kind { family, .. } = run.1.iter().find(|kind| !is_there(kind))?;
+        Some(format!("`{}` learns from the family `{family}`, and `{}` does not", run.0, other.0))
+    });
+    let differing = || {
+        let (one, other) = first.1.iter().zip(second.1).find(|(one, other)| one != other)?;
+        let of = |kind: &Kind, run: &str| {
+            format!("{} tasks of the environment `{}` in `{run}`", kind.tasks, kind.environment)
+        };
+        let (family, one, other) = (&one.family, of(one, first.0), of(other, second.0));
+        Some(format!("the family `{family}` has {one}, and {other}"))
+    };
+    let difference = lacking.or_else(differing)?;
+    Some(format!(
+        "--decide compares two runs on the same tasks, and {difference}; examine them one by one: \
+         `host eval --run RUN`"
+    ))
 }
 
 /// Whether it is known which is better, or that neither is by so much.
@@ -156,4 +215,48 @@ fn show(decision: &Decision, difference: Option<f64>) {
         ),
         (true, _) => format!("  decided; {} of {of} tasks were saved", of - tasks),
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use troupe_core::seed::Seed;
+    use troupe_guests::plugin::Split;
+    use troupe_training::metrics::Answers;
+
+    fn kind(family: &str, tasks: usize) -> Kind {
+        Kind { family: family.to_owned(), environment: "maze".to_owned(), tasks }
+    }
+
+    #[test]
+    fn every_family_goes_on_where_it_stopped_until_the_one_with_most_tasks_has_no_more() {
+        let answers = Answers::Greedy;
+        let (split, seed) = (Split::Test, Seed::new(1));
+        let tasks = HeldOutTasks { split, from: 0, tasks: 100, answers, samples: 1, seed };
+        let played = |kinds: &[Kind]| -> Vec<(u32, usize)> {
+            batches(tasks, kinds).iter().map(|batch| (batch.from, batch.tasks)).collect()
+        };
+        let few = [(0, 32), (32, 8)];
+        assert_eq!(played(&[kind("a", 40)]), few);
+        assert_eq!(played(&[kind("a", 40), kind("b", 5), kind("c", 40)]), few);
+        assert!(played(&[kind("a", 0)]).is_empty());
+    }
+
+    #[test]
+    fn runs_are_compared_on_the_same_families_with_as_many_tasks() {
+        let both = [kind("a", 8), kind("b", 8)];
+        let said = |first: &[Kind], second: &[Kind]| unlike(("one", first), ("other", second));
+        assert_eq!(said(&both, &[kind("a", 8), kind("b", 8)]), None);
+        let names = |said: Option<String>, what: &str| {
+            let said = said.unwrap();
+            assert!(said.contains(what) && said.contains("`host eval --run RUN`"), "{said}");
+        };
+        names(said(&both, &both[..1]), "`one` learns from the family `b`, and `other` does not");
+        names(said(&both[1..], &both), "`other` learns from the family `a`, and `one` does not");
+        let fewer = [kind("a", 8), kind("b", 3)];
+        let differ = "the family `b` has 8 tasks of the environment `maze` in `one`, and 3 tasks";
+        names(said(&both, &fewer), differ);
+        let elsewhere = [Kind { environment: "board".to_owned(), ..kind("a", 8) }];
+        names(said(&both[..1], &elsewhere), "8 tasks of the environment `board` in `other`");
+    }
 }

@@ -11,7 +11,7 @@ use crate::credit::{Credits, counts};
 use crate::group::{
     Group, Score, filter_groups, form_groups, is_flat, leave_out_frozen, mean, spread,
 };
-use troupe_core::config::{AdvantageConfig, Comparison, Same, Scale};
+use troupe_core::config::{AdvantageConfig, Comparison, GroupFilter, Same, Scale};
 use troupe_core::trajectory::Sample;
 
 /// Keeps a nearly flat group from being blown up; as in TRL.
@@ -66,7 +66,7 @@ pub fn compare(
         all.compare_those(samples, &own, memory, &learns, |sample| sample.role == *role);
     }
     repel(&mut all.credits.advantages, &all.formed, samples, config);
-    all.credits = all.credits.after(samples, config);
+    all.credits = all.credits.after(samples, config, learns);
     all
 }
 
@@ -84,9 +84,10 @@ impl Compared {
         let mut judge = |comparison: &Comparison| {
             let formed = form_groups(samples, weights, config, comparison, &of);
             let formed = leave_out_frozen(formed, samples, &learns);
-            let kept = match comparison.scale {
-                // What all in a group are worth is compared with earlier steps.
-                Scale::Running => formed.clone(),
+            let kept = match (comparison.scale, config.filter) {
+                // What all in a group are worth is compared with earlier steps, or with one half:
+                // where it is the same, it is worth more or less than that still.
+                (Scale::Running, _) | (Scale::Half, GroupFilter::ZeroVariance) => formed.clone(),
                 _ => filter_groups(formed.clone(), config),
             };
             let advantages = match comparison.scale {

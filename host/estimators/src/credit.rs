@@ -30,33 +30,48 @@ impl Credits {
         Credits { advantages, weights }
     }
 
+    /// Those of answers that nothing but a critic knows the worth of: no advantages, after the
+    /// configuration's steps up to the critic, so that what these mask is not judged.
+    pub fn unjudged(samples: &[Sample], config: &AdvantageConfig) -> Self {
+        Credits::of(vec![None; samples.len()]).after(samples, config, |_| true)
+    }
+
     /// The credits after the configuration's steps, up to the first for which a critic is asked.
+    /// Samples that do not `learn` are given no advantage.
     #[must_use]
-    pub fn after(mut self, samples: &[Sample], config: &AdvantageConfig) -> Self {
+    pub fn after(
+        mut self,
+        samples: &[Sample],
+        config: &AdvantageConfig,
+        learns: impl Fn(&Sample) -> bool,
+    ) -> Self {
         for step in config.then.iter().take_while(|step| !step.is_judged()) {
-            self.take(step, samples, config);
+            self.take(step, samples, config, &learns);
         }
         self
     }
 
     /// The credits after the remaining steps: what a critic finds takes the place of all
-    /// advantages. `verdicts` has, by critic, what it finds of which samples.
+    /// advantages. `verdicts` has, by critic, what it finds of which samples; those that do not
+    /// `teach` anything have no advantage, whatever it finds.
     #[must_use]
     pub fn judged(
         mut self,
         samples: &[Sample],
         config: &AdvantageConfig,
         verdicts: &BTreeMap<&str, BTreeMap<usize, f64>>,
+        teaches: impl Fn(&Sample) -> bool,
     ) -> Self {
         for step in config.then.iter().skip_while(|step| !step.is_judged()) {
             let CreditStep::Judge(critic) = step else {
-                self.take(step, samples, config);
+                self.take(step, samples, config, &teaches);
                 continue;
             };
             let found = verdicts.get(critic.as_str());
             for (row, advantage) in self.advantages.iter_mut().enumerate() {
                 let verdict = found.and_then(|found| found.get(&row));
-                *advantage = verdict.filter(|_| self.weights[row] > 0.0).map(|&a| a as f32);
+                let is_taught = self.weights[row] > 0.0 && teaches(&samples[row]);
+                *advantage = verdict.filter(|_| is_taught).map(|&a| a as f32);
             }
         }
         self
@@ -69,9 +84,15 @@ impl Credits {
         Credits { advantages: vec![None; count], weights: vec![0.0; count] }
     }
 
-    fn take(&mut self, step: &CreditStep, samples: &[Sample], config: &AdvantageConfig) {
+    fn take(
+        &mut self,
+        step: &CreditStep,
+        samples: &[Sample],
+        config: &AdvantageConfig,
+        learns: &dyn Fn(&Sample) -> bool,
+    ) {
         match step {
-            CreditStep::Inherit => self.inherit(samples),
+            CreditStep::Inherit => self.inherit(samples, learns),
             // They were compared as often as they count, so it is done already.
             CreditStep::Align => {}
             CreditStep::TaskNormalize => self.normalize(samples, |s| &s.family, token_count),
@@ -88,12 +109,12 @@ impl Credits {
     }
 
     /// A called answer takes the advantage of the answer that began the chain of calls
-    /// (MATPO, arXiv 2510.04678).
-    fn inherit(&mut self, samples: &[Sample]) {
+    /// (MATPO, arXiv 2510.04678), if it learns.
+    fn inherit(&mut self, samples: &[Sample], learns: &dyn Fn(&Sample) -> bool) {
         for index in 0..samples.len() {
             let calls = std::iter::successors(samples[index].caller, |&at| samples[at].caller);
             if let Some(root) = calls.last() {
-                self.advantages[index] = self.advantages[root];
+                self.advantages[index] = self.advantages[root].filter(|_| learns(&samples[index]));
             }
         }
     }
@@ -155,22 +176,20 @@ impl Credits {
     /// All advantages are multiplied by the one number with which the answers of the table count on
     /// average what they did.
     fn share_by_state(&mut self, samples: &[Sample], config: &AdvantageConfig) {
-        let key =
-            |s: &Sample| (s.task, s.episode, s.round, s.instance, s.thread.clone(), s.role.clone());
-        let mut counts: BTreeMap<_, f64> = BTreeMap::new();
+        let mut counts: BTreeMap<State, f64> = BTreeMap::new();
         let compared = samples.iter().zip(&self.advantages).filter(|(_, it)| it.is_some());
-        compared.for_each(|(sample, _)| *counts.entry(key(sample)).or_default() += 1.0);
+        compared.for_each(|(sample, _)| *counts.entry(state_of(sample)).or_default() += 1.0);
         counts.retain(|_, count| *count > 1.0);
         let gradients = |role: &str, count: f64| match config.of_role(role).comparison().scale {
             Scale::LeaveOneOut => count,
             _ => count - 1.0,
         };
         let (answers, shares) =
-            counts.iter().fold((0.0, 0.0), |(answers, shares), ((.., role), count)| {
+            counts.iter().fold((0.0, 0.0), |(answers, shares), ((_, _, role, ..), count)| {
                 (answers + count, shares + count / gradients(role, *count))
             });
         for (sample, advantage) in samples.iter().zip(&mut self.advantages) {
-            if let (Some(advantage), Some(count)) = (advantage, counts.get(&key(sample))) {
+            if let (Some(advantage), Some(count)) = (advantage, counts.get(&state_of(sample))) {
                 *advantage *= (answers / shares / gradients(&sample.role, *count)) as f32;
             }
         }
@@ -183,6 +202,16 @@ impl Credits {
             (self.advantages[index], self.weights[index]) = (None, 0.0);
         }
     }
+}
+
+/// Task, what happened before, role, seat, conversation and turn.
+type State<'s> = (usize, u64, &'s str, u32, &'s str, usize);
+
+/// What the answers to a state have in common, as in the groups that are compared by state: not the
+/// episode, since each of them may go on in one of its own.
+fn state_of(sample: &Sample) -> State<'_> {
+    let Sample { task, state, role, instance, thread, turn, .. } = sample;
+    (*task, *state, role.as_str(), *instance, thread.as_str(), *turn)
 }
 
 /// How often each sample counts, in comparisons and in the update: once, unless
@@ -233,7 +262,8 @@ mod tests {
         let then = steps.iter().map(|step| step.parse().unwrap()).collect();
         let config = AdvantageConfig { then, threads: 4, ..AdvantageConfig::default() };
         let advantages = advantages.iter().map(|&advantage| Some(advantage)).collect();
-        Credits { advantages, weights: counts(samples, &config) }.after(samples, &config)
+        let credits = Credits { advantages, weights: counts(samples, &config) };
+        credits.after(samples, &config, |_| true)
     }
 
     /// A main conversation that called for as many others, each of two answers.
@@ -331,6 +361,49 @@ mod tests {
         assert_eq!(credits.advantages, [None, None, Some(1.0), Some(1.0)]);
     }
 
+    /// What becomes of credits by these steps where a critic finds each row worth its number, from 1
+    /// on, and only some `teach`.
+    fn judged(
+        samples: &[Sample],
+        steps: &[&str],
+        credits: impl Fn(&AdvantageConfig) -> Credits,
+        teaches: impl Fn(&Sample) -> bool,
+    ) -> Credits {
+        let then = steps.iter().map(|step| step.parse().unwrap()).collect();
+        let config = AdvantageConfig { then, ..AdvantageConfig::default() };
+        let found: BTreeMap<usize, f64> =
+            (0..samples.len()).map(|row| (row, (row + 1) as f64)).collect();
+        let verdicts = BTreeMap::from([("critic", found)]);
+        credits(&config).judged(samples, &config, &verdicts, teaches)
+    }
+
+    #[test]
+    fn what_was_masked_before_stays_masked_where_only_a_critic_knows_what_it_is_worth() {
+        let mut samples = tree_of(1, 1, &["drafter", "solver"], 2);
+        samples[3].completion.stop = StopReason::Length;
+        let unjudged = |config: &AdvantageConfig| Credits::unjudged(&samples, config);
+        for steps in [
+            ["mask:truncated", "mask:role=drafter", "judge:critic"],
+            ["judge:critic", "mask:truncated", "mask:role=drafter"],
+        ] {
+            let credits = judged(&samples, &steps, unjudged, |_| true);
+            assert_eq!(credits.advantages, [None, None, Some(3.0), None], "{steps:?}");
+            assert_eq!(credits.weights, [0.0, 0.0, 1.0, 0.0], "{steps:?}");
+        }
+    }
+
+    #[test]
+    fn what_teaches_nothing_is_given_no_advantage_by_a_critic_nor_by_what_called_for_it() {
+        let mut samples = tree_of(3, 1, &["solo"], 2);
+        (samples[1].caller, samples[3].caller) = (Some(0), Some(0));
+        let before = |_: &AdvantageConfig| Credits::of(vec![Some(9.0); 6]);
+        let steps = ["judge:critic", "inherit"];
+        let credits = judged(&samples, &steps, before, |sample| sample.task != 1);
+        let expected = [Some(1.0), Some(1.0), None, None, Some(5.0), Some(6.0)];
+        assert_eq!(credits.advantages, expected);
+        assert_eq!(credits.weights, [1.0; 6], "it is left out, not masked");
+    }
+
     /// Every list of so many answers out of these, with how likely it is.
     fn lists(likely: &[f64], count: usize) -> Vec<(Vec<usize>, f64)> {
         let mut lists = vec![(Vec::new(), 1.0)];
@@ -386,7 +459,7 @@ mod tests {
                     advantages[from + place] = Some((of_others * (worth[answer] - mean)) as f32);
                 }
                 let mut credits = Credits::of(advantages);
-                credits.take(&CreditStep::StateMean, &rows, &config);
+                credits.take(&CreditStep::StateMean, &rows, &config, &|_| true);
                 for (place, &answer) in list.iter().enumerate() {
                     let advantage = f64::from(credits.advantages[from + place].unwrap());
                     for (of, sum) in asked[group].iter_mut().enumerate() {
@@ -405,12 +478,37 @@ mod tests {
     }
 
     #[test]
+    fn answers_to_a_state_count_as_much_together_wherever_each_of_them_goes_on() {
+        let config = AdvantageConfig::default();
+        let of_task = |task: usize, size: usize| {
+            let rows = tree_of(1, 1, &["solver"], size).into_iter();
+            rows.map(move |sample| Sample { task, ..sample })
+        };
+        let one_episode: Vec<Sample> = of_task(0, 2).chain(of_task(1, 5)).collect();
+        // As `exhaustive` has it.
+        let mut apart = one_episode.clone();
+        for (episode, sample) in apart.iter_mut().enumerate() {
+            (sample.episode, sample.round) = (episode, sample.round + episode);
+        }
+        let advantages = |rows: &[Sample]| {
+            let mut credits = Credits::of(vec![Some(1.0); rows.len()]);
+            credits.take(&CreditStep::StateMean, rows, &config, &|_| true);
+            credits.advantages
+        };
+        let shared = advantages(&apart);
+        assert_eq!(shared, advantages(&one_episode));
+        // A share of 1 against one of 1/4.
+        let (of_two, of_five) = (shared[0].unwrap(), shared[2].unwrap());
+        assert!((of_two / of_five - 4.0).abs() < 1e-5, "{of_two} {of_five}");
+    }
+
+    #[test]
     fn where_all_states_have_as_many_answers_all_stays_as_it_was() {
         let config = AdvantageConfig::default();
         let rows = tree_of(3, 2, &["solver", "tester"], 4);
         let advantages: Vec<Option<f32>> = (0..rows.len()).map(|row| Some(row as f32)).collect();
         let mut credits = Credits::of(advantages.clone());
-        credits.take(&CreditStep::StateMean, &rows, &config);
+        credits.take(&CreditStep::StateMean, &rows, &config, &|_| true);
         for (now, before) in credits.advantages.iter().zip(&advantages) {
             assert!((now.unwrap() - before.unwrap()).abs() < 1e-4);
         }

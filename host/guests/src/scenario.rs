@@ -164,6 +164,13 @@ impl Scenario {
         self.max_turns_of.get(role).copied().unwrap_or(self.max_turns)
     }
 
+    /// Turns that every role has, which is what a workflow is told: an episode ends where any of
+    /// them is asked once more than it may be.
+    pub fn max_turns_of_all(&self) -> usize {
+        let of_roles = self.roles().iter().map(|role| self.max_turns_of(&role.name));
+        of_roles.min().unwrap_or(self.max_turns)
+    }
+
     /// Its components.
     pub fn plugins(&self) -> impl Iterator<Item = &Plugin> {
         self.environment.plugin().into_iter().chain([self.workflow.plugin()])
@@ -295,7 +302,7 @@ impl Scenario {
             rules,
             actions: description.actions.clone(),
             settings: self.workflow_settings.configured().to_vec(),
-            max_turns: u32::try_from(self.max_turns).unwrap_or(u32::MAX),
+            max_turns: u32::try_from(self.max_turns_of_all()).unwrap_or(u32::MAX),
             tools: self.tools.clone(),
             revealed: episode.reveal()?,
         })

@@ -47,10 +47,13 @@ pub struct Load {
 }
 
 /// Bytes of what a critic has beside its policy and that one's optimizer: the policy that it is
-/// compared with, or the copy that follows it and its heads, with their gradients and optimizer.
+/// compared with, or the copy that follows it, in 32 bits besides if it is in fewer, and its heads,
+/// with their gradients and optimizer.
 pub fn critic_bytes(policy: &Policy, has_heads: bool) -> u64 {
     let trained = policy.trainable();
-    let copy = (trained.count() * trained.buffer().kind().elt_size_in_bytes()) as u64;
+    let number = trained.buffer().kind().elt_size_in_bytes();
+    let exact = if has_heads && number < 4 { 4 } else { 0 };
+    let copy = (trained.count() * (number + exact)) as u64;
     let heads = if has_heads { ValueHeads::bytes(policy.config().hidden_size) } else { 0 };
     // Weights, a copy of them, gradients and two means.
     copy + 5 * heads
@@ -240,7 +243,7 @@ fn feed_forward(shape: &ModelConfig, layer: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use troupe_core::config::{LoraConfig, PolicyConfig};
+    use troupe_core::config::{DtypeChoice, LoraConfig, PolicyConfig};
     use troupe_core::seed::Seed;
     use troupe_model::Device;
 
@@ -257,5 +260,19 @@ mod tests {
         assert_eq!(bases[0].parameters, base.parameter_count() as u64);
         assert_eq!(bases[0].trained(), bases[0].adapters[0].0);
         assert_eq!(bases[1].trained(), bases[1].parameters());
+    }
+
+    #[test]
+    fn a_critic_in_16_bits_has_the_copy_that_follows_it_in_32_besides() {
+        for (dtype, compared, following) in
+            [(DtypeChoice::Float32, 4, 4), (DtypeChoice::Bfloat16, 2, 6)]
+        {
+            let config = PolicyConfig { dtype: Some(dtype), ..PolicyConfig::default() };
+            let policy = Policy::random(&config, &[], Seed::new(1), Device::cpu()).unwrap();
+            let count = policy.trainable().count() as u64;
+            let heads = ValueHeads::bytes(policy.config().hidden_size);
+            assert_eq!(critic_bytes(&policy, false), compared * count);
+            assert_eq!(critic_bytes(&policy, true), following * count + 5 * heads);
+        }
     }
 }

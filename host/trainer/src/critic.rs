@@ -9,14 +9,15 @@
 //! - (Vᵢ(s) − Q̄ᵢ(s, ã))², where the policy as it is has drawn ã (equation 2),
 //!
 //! each a mean over a mini-batch, summed over i = 1, 2. After every step the copy follows by
-//! `mixing`: θ̄ ← (1 − τ)·θ̄ + τ·θ.
+//! `mixing`: θ̄ ← (1 − τ)·θ̄ + τ·θ. Of an encoder in 16 bits θ̄ is kept in 32, and the copy is what
+//! that rounds to: what a step adds is often less than a number's last bit in 16.
 
 mod reading;
 
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use tch::Tensor;
+use tch::{Kind, Tensor};
 
 use super::optimizer::{AdamW, Step};
 use super::{TrainerError, suitable_rate};
@@ -93,6 +94,8 @@ pub struct ValueCritic {
     heads: ValueHeads,
     /// The copy that follows.
     moving: (Policy, ValueHeads),
+    /// The numbers of the copy's encoder in 32 bits, if it has them in fewer.
+    exact: Option<Tensor>,
     of_encoder: AdamW,
     of_heads: AdamW,
     /// Training steps in which it has learned.
@@ -128,6 +131,10 @@ impl ValueCritic {
                 rate => rate,
             },
             moving: (encoder.duplicate()?, heads.duplicate()?),
+            exact: match encoder.trainable().buffer().kind() {
+                Kind::Float => None,
+                _ => Some(encoder.trainable().buffer().f_to_kind(Kind::Float)?),
+            },
             of_encoder: AdamW::new(encoder.trainable(), train, &ranks)?,
             of_heads: AdamW::new(heads.parameters(), train, &ranks)?,
             heads,
@@ -242,14 +249,27 @@ impl ValueCritic {
     fn follow(&mut self, encoder: &Policy) -> Result<(), TrainerError> {
         let _guard = tch::no_grad_guard();
         let (policy, heads) = &self.moving;
+        let online = encoder.trainable().buffer();
+        let online = match &self.exact {
+            Some(_) => online.f_to_kind(Kind::Float)?,
+            None => online.shallow_clone(),
+        };
         let pairs = [
-            (policy.trainable().buffer(), encoder.trainable().buffer()),
+            (self.numbers(), &online),
             (heads.parameters().buffer(), self.heads.parameters().buffer()),
         ];
         for (copy, online) in pairs {
             let _ = copy.shallow_clone().f_lerp_(online, self.config.mixing)?;
         }
+        if let Some(exact) = &self.exact {
+            policy.trainable().buffer().shallow_clone().f_copy_(exact)?;
+        }
         Ok(())
+    }
+
+    /// The numbers of the copy's encoder, in as many bits as they are kept in.
+    fn numbers(&self) -> &Tensor {
+        self.exact.as_ref().unwrap_or_else(|| self.moving.0.trainable().buffer())
     }
 
     /// Learn what is known, `epochs` times over, in mini-batches in an order that the seed decides.
@@ -313,8 +333,8 @@ impl ValueCritic {
         self.heads.save(folder)?;
         let (policy, heads) = &self.moving;
         heads.save(&folder.join("moving"))?;
-        let tensors = policy.trainable().tensors();
-        let tensors = tensors.map(|(slot, tensor)| (slot.name().to_owned(), tensor));
+        let slots = policy.trainable().slots().iter();
+        let tensors = slots.map(|slot| (slot.name().to_owned(), slot.view(self.numbers())));
         write_tensors(&folder.join("moving").join("encoder.safetensors"), tensors)?;
         write_tensors(&folder.join("encoder-optimizer.safetensors"), self.of_encoder.state()?)?;
         write_tensors(&folder.join("heads-optimizer.safetensors"), self.of_heads.state()?)?;
@@ -337,9 +357,13 @@ impl ValueCritic {
         self.heads.load(folder)?;
         self.moving.1.load(&folder.join("moving"))?;
         let saved = read_tensors(&folder.join("moving").join("encoder.safetensors"))?;
-        for (slot, mut target) in self.moving.0.trainable().tensors() {
+        let copy = self.moving.0.trainable();
+        for slot in copy.slots() {
             let tensor = super::optimizer::tensor(&saved, slot.name(), slot.shape());
-            target.f_copy_(tensor.map_err(unfit)?)?;
+            slot.view(self.numbers()).f_copy_(tensor.map_err(unfit)?)?;
+        }
+        if let Some(exact) = &self.exact {
+            copy.buffer().shallow_clone().f_copy_(exact)?;
         }
         for (optimizer, name, steps) in [
             (&mut self.of_encoder, "encoder-optimizer.safetensors", counts.optimizer_steps),

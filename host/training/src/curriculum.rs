@@ -1,7 +1,7 @@
 //! What a run trains on next: families by their weights, each with the settings
 //! that its success has led to.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -89,9 +89,54 @@ impl Iterator for Deal {
     }
 }
 
-/// The training tasks from `position` on, given seeds of the step and of the order of records. A
-/// record that was dealt in this step already is passed over for the next one, as long as there
-/// are others.
+/// A family's way through its records in a step, in the order that they have in the run. A record
+/// that was dealt in the step already is passed over for the next one, as long as there are others.
+#[derive(Default)]
+struct Walk {
+    /// Places that the step before passed over: they come first, as it went further instead.
+    owed: VecDeque<u64>,
+    /// How many places this step has passed over.
+    passed_over: u64,
+}
+
+impl Walk {
+    /// The one of a step with so many tasks, after a step that was dealt these places. That one
+    /// passes over a record where the order begins anew in it, and the record was among the last
+    /// ones before. With fewer records than the two steps have tasks nothing is made up for.
+    fn after(before: &[u64], tasks: usize, records: u64, at: &dyn Fn(u64) -> u32) -> Self {
+        let mut owed = VecDeque::new();
+        if (before.len() + tasks) as u64 > records {
+            return Walk::default();
+        }
+        let (mut walk, mut dealt) = (Walk::default(), BTreeSet::new());
+        for &place in before {
+            let known = walk.passed_over;
+            let task = walk.take(place, records, at, |task| dealt.contains(&task));
+            owed.extend((known..walk.passed_over).map(|passed| place + passed));
+            dealt.insert(task);
+        }
+        Walk { owed, passed_over: 0 }
+    }
+
+    /// The task at this place, or at the next one whose task `is_known` not to have been dealt.
+    fn take(
+        &mut self,
+        place: u64,
+        records: u64,
+        at: &dyn Fn(u64) -> u32,
+        is_known: impl Fn(u32) -> bool,
+    ) -> u32 {
+        let place = self.owed.pop_front().unwrap_or(place);
+        while self.passed_over < records && is_known(at(place + self.passed_over)) {
+            self.passed_over += 1;
+        }
+        at(place + self.passed_over)
+    }
+}
+
+/// The training tasks from `position` on, given seeds of the step and of the order of records, and
+/// what was `dealt` in this step already. The step's first tasks go on where those of the step
+/// before stopped, which were as many; further ones are of an order of their own.
 pub fn training_tasks(
     families: &[Family],
     standings: &Standings,
@@ -101,23 +146,35 @@ pub fn training_tasks(
     dealt: &mut BTreeSet<(String, u32)>,
 ) -> Vec<TaskSeed> {
     let weights = families.iter().map(|family| family.weight).collect();
-    let mut passed_over = vec![0; families.len()];
+    let first = position.saturating_sub(count as u64);
+    let mut deal = Deal::after(first, weights);
+    let before: Vec<(usize, u64)> = deal.by_ref().take((position - first) as usize).collect();
+    let now: Vec<(usize, u64)> = deal.take(count).collect();
+    let goes_on = dealt.is_empty();
+    let walk = |(index, family): (usize, &Family)| {
+        let records = family.scenario.tasks(Split::Train).filter(|_| goes_on);
+        let Some(records) = records else { return Walk::default() };
+        let own = |(of, place): &(usize, u64)| (*of == index).then_some(*place);
+        let places: Vec<u64> = before.iter().filter_map(own).collect();
+        let tasks = now.iter().filter_map(own).count();
+        let order = order.named(&family.scenario.family);
+        let at = |place| family.scenario.training_task(place, order, step);
+        Walk::after(&places, tasks, records as u64, &at)
+    };
+    let mut walks: Vec<Walk> = families.iter().enumerate().map(walk).collect();
     let mut task = |(index, (family, place)): (usize, (usize, u64))| {
-        let passed_over = &mut passed_over[family];
+        let walk = &mut walks[family];
         let (family, seed) = (&families[family], step.at(index as u64));
         let scenario = family.rung(standings).clone();
         let order = order.named(&scenario.family);
         let at = |place| scenario.training_task(place, order, seed.named("task"));
         let records = scenario.tasks(Split::Train).unwrap_or_default() as u64;
-        let is_known = |task| dealt.contains(&(scenario.family.clone(), task));
-        while *passed_over < records && is_known(at(place + *passed_over)) {
-            *passed_over += 1;
-        }
-        let task = at(place + *passed_over);
+        let is_known = |task: u32| dealt.contains(&(scenario.family.clone(), task));
+        let task = walk.take(place, records, &at, is_known);
         dealt.insert((scenario.family.clone(), task));
         TaskSeed { scenario, split: Split::Train, task, seed }
     };
-    Deal::after(position, weights).take(count).enumerate().map(&mut task).collect()
+    now.into_iter().enumerate().map(&mut task).collect()
 }
 
 /// The rung that each family with a curriculum is on.
@@ -192,6 +249,51 @@ mod tests {
         assert_eq!(way(true, &[0.1, 0.05]), [1, 2]);
         // At the end of the ladder there is nothing to try.
         assert_eq!(way(true, &[0.9, 0.6, 0.9, 0.9]), [3, 3, 3, 3]);
+    }
+
+    /// The records of twenty steps of a size over ten records, which come in another order in every
+    /// pass.
+    fn steps(size: u64, seed: u64) -> Vec<Vec<u32>> {
+        let order = |pass: u64| {
+            let mut order: Vec<u32> = (0..10).collect();
+            Seed::new(seed).at(pass).shuffle(&mut order);
+            order
+        };
+        let orders: Vec<Vec<u32>> = (0..30).map(order).collect();
+        let at = |place: u64| orders[(place / 10) as usize][(place % 10) as usize];
+        let step = |step: u64| {
+            let before: Vec<u64> = (step.saturating_sub(1) * size..step * size).collect();
+            let mut walk = Walk::after(&before, size as usize, 10, &at);
+            let mut dealt: Vec<u32> = Vec::new();
+            for place in step * size..(step + 1) * size {
+                let task = walk.take(place, 10, &at, |task| dealt.contains(&task));
+                dealt.push(task);
+            }
+            dealt
+        };
+        (0..20).map(step).collect()
+    }
+
+    #[test]
+    fn no_record_comes_twice_before_all_have_come_wherever_in_a_step_the_order_begins_anew() {
+        for (size, seed) in (2..=5).flat_map(|size| (0..20).map(move |seed| (size, seed))) {
+            let mut counts = [0_u32; 10];
+            for step in steps(size, seed) {
+                assert_eq!(step.iter().collect::<BTreeSet<_>>().len(), step.len(), "{step:?}");
+                step.iter().for_each(|&record| counts[record as usize] += 1);
+                let (least, most) = (counts.iter().min().unwrap(), counts.iter().max().unwrap());
+                assert!(most - least <= 1, "steps of {size}, seed {seed}: {counts:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn steps_that_divide_the_records_evenly_take_them_in_the_order_that_they_have() {
+        // No record is in a step of one before.
+        let order = steps(1, 3).concat();
+        for size in [2, 5, 10] {
+            assert_eq!(steps(size, 3).concat()[..order.len()], order[..], "steps of {size}");
+        }
     }
 
     proptest! {

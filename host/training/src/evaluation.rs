@@ -3,6 +3,7 @@
 mod outcome;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::family::Family;
@@ -34,6 +35,15 @@ pub struct HeldOutTasks {
     pub samples: usize,
     /// Root of what is drawn.
     pub seed: Seed,
+}
+
+impl HeldOutTasks {
+    /// The numbers of those that a scenario has.
+    pub fn of(&self, scenario: &Scenario) -> Range<u32> {
+        let end = self.from as usize + self.tasks;
+        let end = scenario.tasks(self.split).map_or(end, |count| count.min(end));
+        self.from..end as u32
+    }
 }
 
 /// What an evaluation showed.
@@ -153,9 +163,7 @@ pub fn seed_of(root: Seed, split: Split, family: &str) -> Seed {
 /// can be compared.
 fn tasks(scenario: &Arc<Scenario>, held_out: HeldOutTasks) -> impl Iterator<Item = TaskSeed> {
     let seed = seed_of(held_out.seed, held_out.split, &scenario.family);
-    let end = held_out.from as usize + held_out.tasks;
-    let end = scenario.tasks(held_out.split).map_or(end, |count| count.min(end));
-    (held_out.from..end as u32).map(move |task| {
+    held_out.of(scenario).map(move |task| {
         let (scenario, seed) = (scenario.clone(), seed.at(u64::from(task)));
         TaskSeed { scenario, split: held_out.split, task, seed }
     })

@@ -33,6 +33,11 @@ impl Family {
         self.weight > 0.0
     }
 
+    /// Whether its training tasks have the settings of a curriculum, and not its own.
+    pub fn climbs(&self) -> bool {
+        !self.curriculum.settings.is_empty()
+    }
+
     /// Whether its tasks of this part are played. Of a family that nothing is learned from only
     /// the test tasks are: what is chosen on validation tasks is not chosen by it.
     pub fn is_played(&self, split: Split) -> bool {
@@ -93,7 +98,7 @@ pub fn set_families(config: &Config) -> Result<Vec<Family>, FamilyError> {
     let mut families = Vec::new();
     for entry in config.families() {
         let scenario = Scenario::assemble(config, &entry, config.audience(), &library)?;
-        let rungs = match rungs(&scenario, &entry.curriculum)? {
+        let rungs = match rungs(&scenario, &entry.curriculum, config)? {
             rungs if rungs.is_empty() => vec![Arc::new(scenario.clone())],
             rungs => rungs,
         };
@@ -129,6 +134,7 @@ pub fn scenario_of(config: &Config, family: Option<&str>) -> Result<Arc<Scenario
 fn rungs(
     scenario: &Scenario,
     curriculum: &CurriculumConfig,
+    config: &Config,
 ) -> Result<Vec<Arc<Scenario>>, FamilyError> {
     (0..curriculum.rungs())
         .map(|rung| {
@@ -145,13 +151,8 @@ fn rungs(
             all.extend(settings.clone());
             let environment_settings =
                 scenario.environment.settings(&all).map_err(|error| refused(error.to_string()))?;
-            let environment_configuration = scenario
-                .environment
-                .configure(&environment_settings)
-                .map_err(|failure| refused(failure.to_string()))?;
-            let rung =
-                Scenario { environment_settings, environment_configuration, ..scenario.clone() };
-            Ok(Arc::new(rung))
+            let rung = scenario.with_settings(environment_settings, config);
+            Ok(Arc::new(rung.map_err(|failure| refused(failure.to_string()))?))
         })
         .collect()
 }

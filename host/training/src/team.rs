@@ -81,6 +81,7 @@ impl Team {
         for role in config.advantage.roles.keys() {
             role_map.check_role(role)?;
         }
+        role_map.check_steps(&config.advantage.then)?;
         if config.rollout.scheme == SamplingScheme::CrossPolicy {
             add_stand_ins(&mut role_map, config);
         }
@@ -222,7 +223,11 @@ impl Team {
             }
         }
         config.plugins.files = files;
-        if let [only] = &self.families[..] {
+        // On a ladder every rung has the turns that its own settings take: one number for all would
+        // make a resumed run another one.
+        if let [only] = &self.families[..]
+            && !only.climbs()
+        {
             config.rollout.max_turns = only.scenario.max_turns;
         }
         for name in self.policies.keys() {

@@ -205,6 +205,8 @@ impl Training {
         let before = self.progress.clone();
         let rollout = self.sample()?;
         let mut record = self.record(&rollout);
+        let published = self.publish_ahead();
+        published.map_err(|error| self.go_back_to(before.clone(), error.during(Stage::Update)))?;
         let lessons = self.compare(&rollout, &mut record)?;
         let updated = self.update(&rollout, &lessons, &mut record);
         updated.map_err(|error| self.go_back_to(before, error.during(Stage::Update)))?;
@@ -321,7 +323,7 @@ impl Training {
         lessons: &Lessons,
         record: &mut Record,
     ) -> Result<(), TrainingError> {
-        self.draw_ahead()?;
+        self.draw_ahead();
         if self.verify_logprobs {
             let largest = self.learning.rescore(&self.config, &rollout.samples)?;
             record.largest_logprob_difference = Some(largest);

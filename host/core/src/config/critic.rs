@@ -272,10 +272,25 @@ impl Config {
         }
     }
 
+    /// Whether tasks teach somebody nothing if too few or too many of their episodes are solved.
+    fn leaves_tasks_out(&self) -> bool {
+        let advantage = &self.advantage;
+        let all = (advantage.least_solved, advantage.most_solved);
+        let of_roles = advantage.roles.keys().map(|role| advantage.band_of(role));
+        of_roles.chain([all]).any(|band| band != (0.0, 1.0))
+    }
+
     fn check_value_critic(&self, name: &str, policy: &PolicyConfig) -> Result<(), ConfigError> {
         let value = policy.value.clone().unwrap_or_default();
         let key = |setting: &str| format!("policies.{name}.value.{setting}");
         let scheme = self.rollout.scheme;
+        require(
+            self.trains(name),
+            &format!("policies.{name}.train"),
+            "a critic of values begins every run with heads that find everything worth 0, and from \
+             one that does not learn nobody would learn anything; leave it out, and let no other \
+             policy be an adapter over it",
+        )?;
         require(
             scheme.keeps_episodes_apart() || !scheme.plays_whole_episodes(),
             &key("discount"),
@@ -302,6 +317,12 @@ impl Config {
             value.asked_again == 0 || self.rollout.replay_steps == 1,
             &key("asked_again"),
             "then nothing is learned from what was played; leave out rollout.replay_steps",
+        )?;
+        require(
+            value.asked_again == 0 || !self.leaves_tasks_out(),
+            &key("asked_again"),
+            "answers that are not played are of no task that could be solved; leave out \
+             least_solved and most_solved (`advantage`, `advantage.roles`), or set asked_again = 0",
         )?;
         require(
             value.asked_again == 0 || value.reading == Reading::Difference,

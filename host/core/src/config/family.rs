@@ -81,7 +81,7 @@ impl Config {
 }
 
 /// What a family is called, as far as the configuration says it.
-fn name(family: &MixConfig) -> Option<&str> {
+pub(super) fn name(family: &MixConfig) -> Option<&str> {
     family.family.as_deref().or(family.environment.as_deref())
 }
 

@@ -2,9 +2,10 @@
 
 use serde::Serialize;
 
+use super::family::name;
 use super::{
-    AdvantageConfig, BranchChoice, Config, CreditStep, Decay, GroupFilter, Importance, Objective,
-    PolicyConfig, RolloutConfig, SamplingScheme, Scale, Store, TrainConfig, Worth,
+    AdvantageConfig, BranchChoice, Config, CreditStep, Decay, GroupFilter, Importance, MixConfig,
+    Objective, PolicyConfig, RolloutConfig, SamplingScheme, Scale, Store, TrainConfig, Worth,
 };
 
 /// Keys of a random policy's shape.
@@ -21,7 +22,7 @@ const SHAPE: &[&str] = &[
 /// A setting that does nothing in a training run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdleSetting {
-    /// Its key, with the table.
+    /// Its key, with the table; of an entry of `[[mix]]` also whose it is.
     pub key: String,
     /// What would have to be otherwise.
     pub why: &'static str,
@@ -40,16 +41,43 @@ impl Config {
             idle("rollout", &self.rollout, &self.rollout.rules()),
             idle("advantage", &self.advantage, &self.advantage.rules()),
             idle("train", &self.train, &self.train.rules()),
-            self.idle_beside_training(),
+            self.idle_in_validation(),
+            self.idle_of_families(),
         ];
         let policies = self.policies.iter().flat_map(|(name, policy)| policy.idle(name));
         tables.into_iter().flatten().chain(policies).collect()
     }
 
-    fn idle_beside_training(&self) -> Vec<IdleSetting> {
-        let (tasks, validation) = (&self.tasks, &self.validation);
+    fn idle_in_validation(&self) -> Vec<IdleSetting> {
+        let sampling: &[&str] = &["samples", "temperature", "top_p", "top_k", "min_p"];
+        let is_sampled = self.validation.sampled;
+        let sampled = (sampling, is_sampled, "nothing is sampled (validation.sampled)");
+        idle("validation", &self.validation, &[sampled])
+    }
+
+    /// What is said of the records and the curriculum of the only family, or in each entry of
+    /// `[[mix]]`.
+    fn idle_of_families(&self) -> Vec<IdleSetting> {
+        let families = self.families();
+        if self.mix.is_empty() {
+            return families.iter().flat_map(|family| family.idle("")).collect();
+        }
+        let of = |family: &MixConfig| {
+            let entry = name(family).unwrap_or_default().to_owned();
+            let whose = move |IdleSetting { key, why }| IdleSetting {
+                key: format!("{key} of the entry `{entry}`"),
+                why,
+            };
+            family.idle("mix.").into_iter().map(whose)
+        };
+        families.iter().flat_map(of).collect()
+    }
+}
+
+impl MixConfig {
+    fn idle(&self, table: &str) -> Vec<IdleSetting> {
+        let (tasks, curriculum) = (&self.tasks, &self.curriculum);
         let files = [&tasks.files, &tasks.train, &tasks.validation, &tasks.test];
-        let has_ladder = !self.curriculum.settings.is_empty();
         let rules: [Rule; 2] = [
             (&["split_field"], !tasks.files.is_empty(), "only tasks.files are split by a field"),
             (
@@ -58,16 +86,11 @@ impl Config {
                 "no tasks come from files",
             ),
         ];
-        let sampling: &[&str] = &["samples", "temperature", "top_p", "top_k", "min_p"];
-        let sampled = (sampling, validation.sampled, "nothing is sampled (validation.sampled)");
         let ladder: &[&str] = &["raise_at", "lower_at", "on_trial", "episodes"];
+        let has_ladder = !curriculum.settings.is_empty();
         let climbed = (ladder, has_ladder, "no setting takes steps (curriculum.settings)");
-        [
-            idle("tasks", tasks, &rules),
-            idle("validation", validation, &[sampled]),
-            idle("curriculum", &self.curriculum, &[climbed]),
-        ]
-        .concat()
+        let of_tasks = idle(&format!("{table}tasks"), tasks, &rules);
+        [of_tasks, idle(&format!("{table}curriculum"), curriculum, &[climbed])].concat()
     }
 }
 
@@ -251,6 +274,24 @@ mod tests {
             assert_eq!(idle(&[&[setting, estimator], without].concat()), [key]);
             assert_eq!(idle(&[&[setting, estimator], with].concat()), [""; 0], "{key}");
         }
+    }
+
+    #[test]
+    fn what_an_entry_of_a_mixture_sets_to_no_effect_is_named_with_the_entry() {
+        let ramp = "settings={size={from=3,to=5}}";
+        let entries = |first: &str, second: &str| {
+            idle(&[&format!("mix=[{{environment='a',{first}}},{{family='b',{second}}}]")])
+        };
+        assert_eq!(
+            entries("tasks={limit=5,split_field='x'}", "curriculum={raise_at=0.9}"),
+            [
+                "mix.tasks.split_field of the entry `a`",
+                "mix.tasks.limit of the entry `a`",
+                "mix.curriculum.raise_at of the entry `b`",
+            ]
+        );
+        let climbs = format!("curriculum={{raise_at=0.9,{ramp}}}");
+        assert_eq!(entries("tasks={limit=5,train=['a.jsonl']}", &climbs), [""; 0]);
     }
 
     #[test]

@@ -42,7 +42,8 @@ table! {
         /// The rule that its answers are drawn under.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub allowed: Option<Allowed> = None;
-        /// Turns after which an episode is truncated.
+        /// Turns after which an episode is truncated. Its workflow is told one number for all roles,
+        /// the least.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub max_turns: Option<usize> = None, 1..=10_000;
     }

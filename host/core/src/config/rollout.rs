@@ -238,7 +238,7 @@ impl RolloutConfig {
 }
 
 /// `branches = "adaptive"` is `allocation = "adaptive"`, and with that groups of all sizes are to
-/// count as much.
+/// count as much, by the advantages that critics find where they are asked.
 pub(super) fn write_out_adaptive(table: &mut toml::Table) {
     let Some(rollout) = table.get_mut("rollout").and_then(toml::Value::as_table_mut) else {
         return;
@@ -258,6 +258,12 @@ pub(super) fn write_out_adaptive(table: &mut toml::Table) {
     let Some(then) = then.as_array_mut() else { return };
     let step = toml::Value::String(CreditStep::StateMean.to_string());
     if !then.contains(&step) {
-        then.insert(0, step);
+        let is_judged = |step: &toml::Value| {
+            let step = step.as_str().and_then(|word| word.parse::<CreditStep>().ok());
+            step.is_some_and(|step| step.is_judged())
+        };
+        // What a critic finds takes the place of all advantages before.
+        let place = then.iter().rposition(is_judged).map_or(0, |last| last + 1);
+        then.insert(place, step);
     }
 }

@@ -314,6 +314,8 @@ fn a_critic_plays_no_role_and_what_it_cannot_do_is_refused_by_name() {
         (&[VALUE, "policies.critic.value.asked_again=4"], "add \"judge:critic\""),
         (&[VALUE, "policies.critic.value.lambda=0.5"], "the λ of reading"),
         (&[VALUE, "policies.other.learns=value"], "one critic of values"),
+        (&[VALUE, "policies.critic.train=false"], "`policies.critic.train` cannot be used"),
+        (&[VALUE, "policies.over.base=critic"], "let no other policy be an adapter over it"),
     ] {
         let error = error(settings);
         assert!(error.contains(said), "{settings:?}: {error}");
@@ -327,6 +329,28 @@ fn a_critic_plays_no_role_and_what_it_cannot_do_is_refused_by_name() {
         error(&[&[VALUE, judged, "rollout.store=kept"], &again[..]].concat()).contains("store")
     );
     assert!(error(&[VALUE, judged, "rollout.refill=1"]).contains("rollout.refill"));
+    for band in ["advantage.least_solved=0.2", "advantage.roles.solo.most_solved=0.8"] {
+        set(&[VALUE, judged, band]).unwrap();
+        assert!(error(&[VALUE, judged, band, again[0]]).contains("leave out least_solved"));
+    }
+}
+
+#[test]
+fn groups_of_all_sizes_count_as_much_by_what_the_last_critic_finds() {
+    let then = |steps: &str| {
+        let settings = ["rollout.branches=adaptive", VALUE, steps].map(str::to_owned);
+        Config::load(None, &settings).unwrap().advantage.then
+    };
+    let steps = |words: &[&str]| -> Vec<CreditStep> {
+        words.iter().map(|word| word.parse().unwrap()).collect()
+    };
+    let judged = "advantage.then=[\"mask:truncated\", \"judge:critic\", \"whiten\"]";
+    let expected = ["mask:truncated", "judge:critic", "state-mean", "whiten"];
+    assert_eq!(then(judged), steps(&expected));
+    let first = then("advantage.then=[\"whiten\"]");
+    assert_eq!(first, steps(&["state-mean", "whiten"]), "where nobody judges, it comes first");
+    let own = "advantage.then=[\"judge:critic\", \"whiten\", \"state-mean\"]";
+    assert_eq!(then(own), steps(&["judge:critic", "whiten", "state-mean"]));
 }
 
 #[test]

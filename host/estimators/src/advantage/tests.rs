@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::group::ScoredUnit;
-use troupe_core::config::{Estimator, GroupFilter, RoleAdvantageConfig, Worth};
+use troupe_core::config::{Estimator, RoleAdvantageConfig, Worth};
 use troupe_core::example::{forked, sample};
 
 #[test]
@@ -400,6 +400,49 @@ fn samples_outside_every_group_have_no_advantage() {
 fn beyond_one_half_every_answer_stands_alone() {
     assert_eq!(advantages_of(&[1.0, 0.75, 0.5, 0.0], Scale::Half), [0.5, 0.25, 0.0, -0.5]);
     assert_eq!(advantages_of(&[1.0, 1.0], Scale::Half), [0.5, 0.5]);
+}
+
+#[test]
+fn beyond_one_half_answers_that_are_all_worth_the_same_teach_too() {
+    let mut samples: Vec<Sample> = (0..2).map(|branch| sample(0, 0, 0, "solo", branch)).collect();
+    for (filter, right, wrong) in [
+        (GroupFilter::ZeroVariance, Some(0.5), Some(-0.5)),
+        (GroupFilter::Off, Some(0.5), Some(-0.5)),
+        // A share that somebody asks to be left out is left out.
+        (GroupFilter::Std, None, None),
+    ] {
+        let scale = Some(Scale::Half);
+        let config =
+            AdvantageConfig { scale, filter, filter_ratio: 1.0, ..AdvantageConfig::default() };
+        for (worth, expected) in [(1.0, right), (0.0, wrong)] {
+            samples.iter_mut().for_each(|sample| sample.reward.local = worth);
+            let compared = compare(&samples, &config, &mut Memory::default(), |_| true);
+            assert_eq!(compared.credits.advantages, [expected; 2], "{filter:?} {worth}");
+            assert_eq!(compared.lessons, [expected.is_some(); 2], "{filter:?} {worth}");
+        }
+    }
+}
+
+#[test]
+fn a_called_answer_that_does_not_learn_inherits_nothing() {
+    let config = AdvantageConfig {
+        estimator: Estimator::Grpo,
+        then: vec!["inherit".parse().unwrap()],
+        ..AdvantageConfig::default()
+    };
+    let mut samples = Vec::new();
+    for (episode, role) in [(0, "near"), (1, "far")] {
+        let mut main = sample(0, episode, 0, "main", 0);
+        main.reward.local = episode as f64;
+        let mut called = sample(0, episode, 0, role, 0);
+        (called.caller, called.thread) = (Some(samples.len()), "call".to_owned());
+        samples.extend([main, called]);
+    }
+    // The task lies outside the band of one of the two roles.
+    let learns = |sample: &Sample| sample.role != "far";
+    let advantages = compare(&samples, &config, &mut Memory::default(), learns).credits.advantages;
+    assert!(advantages[0].unwrap() < 0.0 && advantages[2].unwrap() > 0.0, "{advantages:?}");
+    assert_eq!((advantages[1], advantages[3]), (advantages[0], None));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::assembly::open_records;
+use super::assembly::{open_records, turns};
 use super::entry;
 use super::error::ScenarioError;
 use crate::plugin::{
@@ -67,10 +67,7 @@ impl Alone {
         let settings = environment.settings_for(audience, &entry.settings)?;
         let configuration = environment.configure(&settings)?;
         let records = open_records(&entry.tasks, environment.name(), &configuration)?;
-        let max_turns = match config.rollout.max_turns {
-            0 => configuration.max_turns as usize,
-            turns => turns,
-        };
+        let max_turns = turns(config, &configuration);
         Ok(Alone { environment, settings, configuration, records, max_turns })
     }
 

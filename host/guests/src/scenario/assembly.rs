@@ -7,7 +7,9 @@ use super::environment::Environment;
 use super::error::ScenarioError;
 use super::tool;
 use crate::foreign::ForeignEnvironment;
-use crate::plugin::{EnvironmentConfiguration, PluginLibrary, WorkflowPlugin};
+use crate::plugin::{
+    EnvironmentConfiguration, PluginFailure, PluginLibrary, Settings, WorkflowPlugin,
+};
 use crate::records::Records;
 use troupe_core::config::{Audience, Config, MixConfig, TasksConfig};
 
@@ -39,11 +41,8 @@ impl Scenario {
         let workflow_configuration =
             workflow.configure(&workflow_settings, &environment.description().actions)?;
         let records = open_records(&entry.tasks, environment.name(), &environment_configuration)?;
-        let max_turns = match config.rollout.max_turns {
-            0 => environment_configuration.max_turns as usize,
-            turns => turns,
-        };
         Ok(Scenario {
+            max_turns: turns(config, &environment_configuration),
             family: entry.family.clone().unwrap_or_else(|| environment.name().to_owned()),
             environment_settings,
             environment_configuration,
@@ -53,7 +52,6 @@ impl Scenario {
             tools: tool::offered(&workflow),
             environment,
             workflow,
-            max_turns,
             max_turns_of: config
                 .roles
                 .entries()
@@ -64,10 +62,33 @@ impl Scenario {
         })
     }
 
+    /// The same with other settings of its environment, and what follows from them.
+    ///
+    /// # Errors
+    /// If the environment does not accept the settings, or fails.
+    pub fn with_settings(
+        &self,
+        environment_settings: Settings,
+        config: &Config,
+    ) -> Result<Self, PluginFailure> {
+        let environment_configuration = self.environment.configure(&environment_settings)?;
+        let max_turns = turns(config, &environment_configuration);
+        Ok(Scenario { environment_settings, environment_configuration, max_turns, ..self.clone() })
+    }
+
     /// The workflow that would play if it had been granted what it calls.
     pub fn passed_over(&self, library: &PluginLibrary) -> Option<WorkflowPlugin> {
         let environment = &self.environment;
         library.passed_over(&self.workflow, environment.description(), environment.file())
+    }
+}
+
+/// Turns that a seat has, where its role has no limit of its own: those that are set, or as many as
+/// the environment advises for its settings.
+pub(super) fn turns(config: &Config, environment: &EnvironmentConfiguration) -> usize {
+    match config.rollout.max_turns {
+        0 => environment.max_turns as usize,
+        turns => turns,
     }
 }
 

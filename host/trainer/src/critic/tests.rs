@@ -1,9 +1,9 @@
 //! A critic of values, against numbers worked out by hand.
 
-use tch::Kind;
-
 use super::*;
 use crate::tests::policy;
+use troupe_core::config::{DtypeChoice, PolicyConfig};
+use troupe_model::Device;
 
 const PROMPTS: [&[u32]; 3] = [&[5, 6, 7], &[5, 6, 9, 4], &[8]];
 const ANSWERS: [&[u32]; 3] = [&[10, 2], &[10, 11, 2], &[12]];
@@ -179,6 +179,41 @@ fn the_copy_follows_as_far_as_is_said_and_at_once_if_there_is_none() {
             assert!((after - &before).abs().max().double_value(&[]) > 0.0);
         }
     }
+}
+
+#[test]
+fn a_copy_in_16_bits_follows_by_steps_that_would_be_lost_in_them_and_resumes_to_the_bit() {
+    let shape = PolicyConfig { dtype: Some(DtypeChoice::Bfloat16), ..PolicyConfig::default() };
+    let encoder = Policy::random(&shape, &[], Seed::new(1), Device::cpu()).unwrap();
+    let set = |number: f64| {
+        for (_, mut tensor) in encoder.trainable().tensors() {
+            let _ = tensor.fill_(number);
+        }
+    };
+    let config = ValueCriticConfig { mixing: 0.01, ..config() };
+    set(1.0);
+    let mut first = critic(&encoder, &config);
+    set(1.0625);
+    // In 16 bits what comes after 1 is 1.0078: a step of 0.0006 would be none.
+    let follow = |critic: &mut ValueCritic| (0..50).for_each(|_| critic.follow(&encoder).unwrap());
+    follow(&mut first);
+    let expected = 1.0625 - 0.0625 * 0.99_f64.powi(50);
+    for (slot, tensor) in first.moving.0.trainable().tensors() {
+        assert_eq!(tensor.kind(), Kind::BFloat16);
+        let furthest = (tensor.to_kind(Kind::Float) - expected).abs().max().double_value(&[]);
+        assert!(furthest < 0.004, "{}: {furthest}", slot.name());
+    }
+    let folder = tempfile::tempdir().unwrap();
+    first.save(folder.path()).unwrap();
+    let mut second = critic(&encoder, &config);
+    second.load(folder.path()).unwrap();
+    let numbers = |critic: &ValueCritic| Vec::<f32>::try_from(critic.numbers()).unwrap();
+    assert_eq!(numbers(&first), numbers(&second));
+    follow(&mut first);
+    follow(&mut second);
+    assert_eq!(numbers(&first), numbers(&second));
+    let digest = |critic: &ValueCritic| critic.moving.0.trained_digest().unwrap();
+    assert_eq!(digest(&first), digest(&second));
 }
 
 #[test]

@@ -329,7 +329,7 @@ impl Attempt {
         let seed = weighing.first().map_or(self.task.seed, |due| self.seed(due)).named("branch");
         let worths = weighing.worths(alpha);
         let kept = self.scheme.keeps(&worths, config, seed);
-        let books_later = self.scheme.books_later(config);
+        let books_later = self.scheme.books_later(weighing.count());
         self.scheme.advance(kept.len());
         let mut forks: Vec<Attempt> = kept[1..].iter().map(|&branch| self.fork(branch)).collect();
         let transitions: Vec<Transition> =
@@ -338,13 +338,10 @@ impl Attempt {
         rows.iter_mut().for_each(|row| row.sample.round = self.rounds);
         let mut lines: Vec<&mut Line> = vec![&mut self.line];
         lines.extend(forks.iter_mut().map(|fork| &mut fork.line));
-        hang(&mut lines, &kept, rows);
+        hang(&mut lines, &kept, rows, books_later);
         let mut transitions = transitions.into_iter();
         for attempt in std::iter::once(&mut *self).chain(&mut forks) {
-            transitions
-                .next()
-                .into_iter()
-                .for_each(|transition| attempt.follow(transition, books_later));
+            transitions.next().into_iter().for_each(|transition| attempt.follow(transition));
         }
         forks
     }
@@ -365,7 +362,7 @@ impl Attempt {
     }
 
     /// Take what a round brought about as what happened.
-    fn follow(&mut self, transition: Transition, books_later: bool) {
+    fn follow(&mut self, transition: Transition) {
         self.events.extend(transition.events);
         self.rounds += 1;
         if self.events.iter().map(Event::text_bytes).sum::<usize>() > EPISODE_TEXT_BYTES {
@@ -373,10 +370,8 @@ impl Attempt {
             let message = format!("the texts of its episode come to more than {mib} MiB");
             return self.fail(&self.task.scenario.workflow.failure("advance", message));
         }
-        if books_later {
-            transition.credits.iter().for_each(|credit| self.line.credit(credit));
-            transition.others.iter().for_each(|(seat, more)| self.line.award(seat, more));
-        }
+        transition.credits.iter().for_each(|credit| self.line.credit(credit));
+        transition.others.iter().for_each(|(seat, more)| self.line.award(seat, more));
         self.go_on(transition.next);
     }
 

@@ -14,6 +14,9 @@ use troupe_guests::plugin::{Credit, Seat};
 struct Place {
     line: Arc<[u32]>,
     row: usize,
+    /// Whether it is worth what becomes known of it later, too. Of an answer whose branch was looked
+    /// ahead in that is known already.
+    books_later: bool,
 }
 
 /// An answer of this episode.
@@ -66,7 +69,8 @@ impl Line {
 
     /// Book what an answer was said to be worth later.
     pub(super) fn credit(&mut self, credit: &Credit) {
-        let Some(place) = self.numbers.get(&credit.answer).cloned() else { return };
+        let place = self.numbers.get(&credit.answer).filter(|place| place.books_later);
+        let Some(place) = place.cloned() else { return };
         let mut reward = Reward::default();
         reward.credit(&credit.name, credit.value);
         self.later.push((place, reward));
@@ -74,7 +78,8 @@ impl Line {
 
     /// Book what a seat earned without having been asked.
     pub(super) fn award(&mut self, seat: &Seat, reward: &Reward) {
-        if let Some(place) = self.last_of.get(&(seat.role.clone(), seat.instance)) {
+        let last = self.last_of.get(&(seat.role.clone(), seat.instance));
+        if let Some(place) = last.filter(|place| place.books_later) {
             self.later.push((place.clone(), reward.clone()));
         }
     }
@@ -95,13 +100,15 @@ impl Line {
 /// Hang the answers of a round on the episodes that continue with them: `kept` are
 /// their branches, in the order of `lines`. An answer that several continue with
 /// is a row of the first of these; an answer left behind, of the first of all.
-pub(super) fn hang(lines: &mut [&mut Line], kept: &[usize], rows: Vec<RowOf>) {
+/// `books_later` says whether what becomes known of them later is booked.
+pub(super) fn hang(lines: &mut [&mut Line], kept: &[usize], rows: Vec<RowOf>, books_later: bool) {
     let before = lines[0].last.clone();
     for RowOf { number, caller, branches, sample } in rows {
         let line_places: Vec<usize> =
             (0..kept.len()).filter(|&line| branches.contains(&kept[line])).collect();
         let first = line_places.first().copied().unwrap_or(0);
-        let place = Place { line: lines[first].id.clone(), row: lines[first].rows.len() };
+        let (line, row) = (lines[first].id.clone(), lines[first].rows.len());
+        let place = Place { line, row, books_later };
         for line in line_places {
             lines[line].note(number, &sample, &place, before.as_ref());
         }

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use super::ensemble::{ChosenBy, Ensemble};
 use crate::metrics::Totals;
-use troupe_core::config::{Allowed, RoleConfig, Roles, RolloutConfig, ValidationConfig};
+use troupe_core::config::{
+    Allowed, CreditStep, RoleConfig, Roles, RolloutConfig, ValidationConfig,
+};
 use troupe_core::error::{Coded, ExitCode, suggestion};
 use troupe_core::seed::Seed;
 use troupe_core::trajectory::Sample;
@@ -52,6 +54,16 @@ pub enum RoleMapError {
     /// An entry for a role that the workflow does not have.
     #[error("the workflow has no role `{role}`{suggestion}")]
     UnknownRole {
+        /// The role that was named.
+        role: String,
+        /// The nearest right one.
+        suggestion: String,
+    },
+    /// A step of `advantage.then` that would mask nothing.
+    #[error(
+        "`advantage.then` has \"mask:role={role}\", and the workflow has no role `{role}`{suggestion}"
+    )]
+    UnknownMasked {
         /// The role that was named.
         role: String,
         /// The nearest right one.
@@ -183,6 +195,18 @@ impl RoleMap {
     pub fn check_role(&self, role: &str) -> Result<(), RoleMapError> {
         let seats: Vec<String> = self.roles.keys().cloned().collect();
         check_entry(role, None, &seats, &[])
+    }
+
+    /// Refuse steps that mask the answers of a role that nobody plays.
+    pub fn check_steps(&self, steps: &[CreditStep]) -> Result<(), RoleMapError> {
+        for step in steps {
+            let CreditStep::MaskRole(role) = step else { continue };
+            if !self.roles.contains_key(role) {
+                let suggestion = suggestion(role, self.roles.keys().map(String::as_str));
+                return Err(RoleMapError::UnknownMasked { role: role.clone(), suggestion });
+            }
+        }
+        Ok(())
     }
 
     /// Have another policy play a role.
@@ -405,5 +429,20 @@ mod tests {
         assert!(message(table(&[("planner", "big")])).contains("role `executor`"));
         assert!(message(table(&[("planner", "bog")])).contains("did you mean `big`?"));
         assert!(message(table(&[("planer", "big")])).contains("did you mean `planner`?"));
+    }
+
+    #[test]
+    fn a_step_that_masks_a_role_that_nobody_plays_is_named_with_the_nearest_one() {
+        let seats = names(&["planner", "executor"]);
+        let shared = RoleMap::new(&Roles::Shared, &seats, &[]).unwrap();
+        let step = |word: &str| word.parse::<CreditStep>().unwrap();
+        let right = ["mask:truncated", "mask:role=executor", "judge:planer"].map(step);
+        assert!(shared.check_steps(&right).is_ok());
+        let wrong = ["mask:role=planner", "mask:role=planer"].map(step);
+        assert_eq!(
+            shared.check_steps(&wrong).unwrap_err().to_string(),
+            "`advantage.then` has \"mask:role=planer\", and the workflow has no role `planer`; did \
+             you mean `planner`?"
+        );
     }
 }

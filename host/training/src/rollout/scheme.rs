@@ -70,9 +70,10 @@ impl Scheme {
         }
     }
 
-    /// Whether what comes later is booked with the answers it was earned by.
-    pub(super) fn books_later(&self, config: &RolloutConfig) -> bool {
-        self.scheme.plays_whole_episodes() || config.branches == 1
+    /// Whether what comes later is booked with the answers of a round of so many branches, by which
+    /// it was earned. Of several, only one has a future; what it is worth was looked ahead for.
+    pub(super) fn books_later(&self, branches: usize) -> bool {
+        self.scheme.plays_whole_episodes() || branches <= 1
     }
 
     /// The branches (worth so much each) in which the episode continues; the
@@ -90,5 +91,24 @@ impl Scheme {
     pub(super) fn advance(&mut self, branches: usize) {
         self.has_forked |= branches > 1;
         self.episodes = (self.episodes / branches.max(1)).max(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_later_is_booked_with_the_answers_of_a_round_that_was_not_looked_ahead_in() {
+        let books = |scheme, branches| {
+            let scheme = Scheme { scheme, role: None, has_forked: false, episodes: 1 };
+            scheme.books_later(branches)
+        };
+        for scheme in [SamplingScheme::Tree, SamplingScheme::Independent] {
+            assert_eq!([1, 2, 4].map(|branches| books(scheme, branches)), [true, false, false]);
+        }
+        for scheme in [SamplingScheme::Trajectory, SamplingScheme::Exhaustive] {
+            assert_eq!([1, 2, 4].map(|branches| books(scheme, branches)), [true; 3]);
+        }
     }
 }

@@ -154,6 +154,11 @@ impl Weighing {
         Ok(self)
     }
 
+    /// How many branches there are.
+    pub(super) fn count(&self) -> usize {
+        self.branches.len()
+    }
+
     /// The first request of the round.
     pub(super) fn first(&self) -> Option<&Due> {
         self.drawn.first().map(|drawn| &drawn.due)

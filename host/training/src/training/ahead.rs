@@ -45,18 +45,32 @@ impl Training {
         }
     }
 
-    /// Begin to draw the answers of the step after this one, if they may be a step old. The
-    /// policies as they are before the update answer.
-    pub(super) fn draw_ahead(&mut self) -> Result<(), TrainingError> {
+    /// Whether the answers of the step after this one may be a step old, and there is one.
+    fn draws_ahead(&self) -> bool {
         // What this step has drawn counts already; what seconds will have passed is not known.
         let spent = self.share_spent();
         let step = self.progress.step;
         let is_last = spent.map_or(step >= self.config.train.steps, |share| share >= 1.0);
-        if self.config.rollout.staleness == 0 || is_last {
-            return Ok(());
+        self.config.rollout.staleness > 0 && !is_last
+    }
+
+    /// Have the policies as they are before the update answer, where answers are drawn ahead. This
+    /// comes before anything learns from the step, critics included: where a server fails, what is
+    /// saved is the run as it was before the step.
+    pub(super) fn publish_ahead(&mut self) -> Result<(), TrainingError> {
+        match self.draws_ahead() {
+            true => self.publish(),
+            false => Ok(()),
         }
-        self.publish()?;
-        let (config, seed, step) = (self.config.clone(), self.seed, step + 1);
+    }
+
+    /// Begin to draw the answers of the step after this one, if they may be a step old. The
+    /// policies as they are before the update answer, which were published already.
+    pub(super) fn draw_ahead(&mut self) {
+        if !self.draws_ahead() {
+            return;
+        }
+        let (config, seed, step) = (self.config.clone(), self.seed, self.progress.step + 1);
         let (families, role_map) =
             (self.learning.team.families.clone(), self.learning.team.role_map.clone());
         let standings = self.progress.standings.clone();
@@ -75,7 +89,6 @@ impl Training {
             }
             .collect()
         })));
-        Ok(())
     }
 
     /// Wait for what is being drawn, if anything is, and make sure that the policies of then gave

@@ -65,12 +65,16 @@ impl Training {
             record.critics.insert(name, metrics);
         }
         let (own, credits) = match &asked {
-            // What was played is not learned from, but is the past of answers that are.
+            // What was played is not learned from, but is the past of answers that are. These are
+            // of no task: a configuration that leaves tasks out has none.
             Some(asked) => {
-                (credits.nothing(), self.judge(asked, Credits::of(vec![None; asked.len()]))?)
+                let unjudged = Credits::unjudged(asked, &self.config.advantage);
+                (credits.nothing(), self.judge(asked, unjudged, |_| true)?)
             }
             None => {
-                let judged = self.judge(&rollout.samples, credits)?;
+                let (shares, config) = (rollout.solved_shares(), &self.config.advantage);
+                let in_band = |sample: &Sample| shares.are_within(sample, config);
+                let judged = self.judge(&rollout.samples, credits, in_band)?;
                 (judged.clone(), judged)
             }
         };
@@ -81,8 +85,14 @@ impl Training {
         Ok(Judged { others: asked, credits, own })
     }
 
-    /// What critics find, in the place of what was found before them.
-    fn judge(&self, samples: &[Sample], credits: Credits) -> Result<Credits, TrainingError> {
+    /// What critics find of answers that `teach` something, in the place of what was found before
+    /// them.
+    fn judge(
+        &self,
+        samples: &[Sample],
+        credits: Credits,
+        teaches: impl Fn(&Sample) -> bool,
+    ) -> Result<Credits, TrainingError> {
         let mut verdicts = BTreeMap::new();
         for step in &self.config.advantage.then {
             let CreditStep::Judge(critic) = step else { continue };
@@ -92,7 +102,7 @@ impl Training {
             };
             verdicts.insert(critic.as_str(), found);
         }
-        Ok(credits.judged(samples, &self.config.advantage, &verdicts))
+        Ok(credits.judged(samples, &self.config.advantage, &verdicts, teaches))
     }
 
     /// Which answers are judged, and learned from by critics.

@@ -106,12 +106,20 @@ fn prompt_tokens(team: &Team) -> u64 {
     longest as u64
 }
 
+/// Turns of a seat in a training episode at most: where none are set, those that an environment
+/// advises.
+fn turns(team: &Team) -> usize {
+    let trained = team.families.iter().filter(|family| family.is_trained());
+    let rungs = trained.flat_map(|family| &family.rungs);
+    rungs.map(|rung| rung.max_turns).max().unwrap_or(1).max(1)
+}
+
 /// What a step of this team holds at most.
 fn load(config: &Config, team: &Team) -> Load {
     let (rollout, train) = (&config.rollout, &config.train);
     let roles = team.roles().len() as u64;
     let asked = rollout.tasks_per_step as u64 * roles;
-    let groups = asked * rollout.max_turns.max(1) as u64;
+    let groups = asked * turns(team) as u64;
     let mini_batch = train.minibatch_samples.div_ceil(rollout.branches.max(1)) as u64;
     let groups = if mini_batch == 0 { groups } else { groups.min(mini_batch) };
     let held_out = &config.validation;

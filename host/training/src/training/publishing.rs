@@ -71,8 +71,8 @@ impl Training {
         }
     }
 
-    /// Where a server has failed before the policies learned anything of a step, save what was
-    /// done before it.
+    /// Where a server has failed before anything was learned from a step, by a critic either, save
+    /// what was done before it.
     pub(super) fn go_back_to(&mut self, before: Progress, error: TrainingError) -> TrainingError {
         let of_a_server = match &error {
             TrainingError::Publication(_) | TrainingError::Distant { .. } => true,

@@ -27,6 +27,7 @@ impl Training {
     ) -> Result<CriticMetrics, TrainingError> {
         let settings = self.preference(critic);
         let pairs = pairs(samples, &self.config.advantage, self.is_judged());
+        let spent = self.spent;
         let learning = &mut self.learning;
         let trainer = learning.trainers.get_mut(critic);
         let (Some(trainer), Some(policy)) = (trainer, learning.team.policies.get_mut(critic))
@@ -41,6 +42,7 @@ impl Training {
             .collect();
         let plain = Sampling::plain(1).into();
         let lessons = (&read[..], &contests[..]);
+        trainer.set_spent(spent);
         let metrics = trainer.prefer(policy, lessons, settings.minibatch_pairs, &plain, seed)?;
         Ok(CriticMetrics { contests: Some(metrics), ..CriticMetrics::default() })
     }
