@@ -45,6 +45,7 @@ mod paper_rows;
 mod policies;
 mod pretrained;
 mod processes;
+mod records;
 mod references;
 mod remote;
 mod replay;

@@ -1,6 +1,8 @@
 mod comparisons;
 mod findings;
 mod jobs;
+mod kept;
+mod tuning;
 
 use std::collections::BTreeMap;
 use std::fs;

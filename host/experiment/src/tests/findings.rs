@@ -1,35 +1,32 @@
 //! What is found of rows that came out in one way or another.
 
-use std::collections::BTreeSet;
-
 use super::*;
-use crate::planned::trained_for;
 
 /// An experiment in which all is done: what each row solves of eight tasks, seed by seed, before
 /// and after.
-struct Done {
+pub(super) struct Done {
     _temporary: tempfile::TempDir,
-    folder: Folder,
-    plan: Plan,
-    states: Vec<State>,
+    pub(super) folder: Folder,
+    pub(super) plan: Plan,
+    pub(super) states: Vec<State>,
 }
 
-type Solved<'s> = [&'s [u32]; 2];
+pub(super) type Solved<'s> = [&'s [u32]; 2];
 
-const ALL: &[u32] = &[0, 1, 2, 3, 4, 5, 6, 7];
+pub(super) const ALL: &[u32] = &[0, 1, 2, 3, 4, 5, 6, 7];
 const MOST: &[u32] = &[0, 1, 2, 3, 4, 5, 6];
 const MANY: &[u32] = &[0, 1, 2, 3, 4, 5];
-const HALF: &[u32] = &[0, 1, 2, 3];
-const FEW: &[u32] = &[0, 1];
-const ONE: &[u32] = &[0];
-const NONE: &[u32] = &[];
+pub(super) const HALF: &[u32] = &[0, 1, 2, 3];
+pub(super) const FEW: &[u32] = &[0, 1];
+pub(super) const ONE: &[u32] = &[0];
+pub(super) const NONE: &[u32] = &[];
 
 impl Done {
-    fn new(text: &str, solved: &[(&str, &[Solved])]) -> Self {
+    pub(super) fn new(text: &str, solved: &[(&str, &[Solved])]) -> Self {
         Done::of(parse(text).unwrap(), solved)
     }
 
-    fn of(file: ExperimentFile, solved: &[(&str, &[Solved])]) -> Self {
+    pub(super) fn of(file: ExperimentFile, solved: &[(&str, &[Solved])]) -> Self {
         let temporary = tempfile::tempdir().unwrap();
         let folder = Folder::create(temporary.path()).unwrap();
         let (mut jobs, mut rows): (Vec<Job>, Vec<PlannedRow>) = (Vec::new(), Vec::new());
@@ -55,11 +52,11 @@ impl Done {
         Done { _temporary: temporary, folder, plan, states }
     }
 
-    fn results(&self) -> Result<Results, String> {
+    pub(super) fn results(&self) -> Result<Results, String> {
         Results::read(&self.plan, &self.states, &self.folder).map_err(|error| error.to_string())
     }
 
-    fn fail(&mut self, address: &str) {
+    pub(super) fn fail(&mut self, address: &str) {
         let place = self.plan.jobs.iter().position(|job| job.address == address).unwrap();
         let message = "it moved too far".to_owned();
         self.states[place] = State::Failed(Failure { code: Some(6), message });
@@ -122,7 +119,7 @@ fn lines(step: usize, solved: &[u32]) -> String {
 
 const TWO: &str = "seeds = [1, 2, 3]\n[[rows]]\nname = 'a'\n[[rows]]\nname = 'b'\n";
 
-fn compare(extra: &str) -> String {
+pub(super) fn compare(extra: &str) -> String {
     format!("{TWO}[[compare]]\nbetter = 'a'\nthan = 'b'\n{extra}\n")
 }
 
@@ -368,68 +365,6 @@ fn seeds_that_were_examined_on_other_tasks_are_not_put_together() {
 }
 
 #[test]
-fn cells_that_are_kept_say_what_the_runs_said_when_these_are_gone() {
-    let rows: [(&str, &[Solved]); 2] =
-        [("a", &[[HALF, ALL]; 3]), ("b", &[[HALF, ONE], [HALF, ONE], [HALF, FEW]])];
-    let mut done = Done::new(&compare(""), &rows);
-    let results = done.results().unwrap();
-    let cells = done.folder.file("cells");
-    let kept = KeptCells::below(&cells);
-    done.plan.keep_cells(&kept, &done.folder).unwrap();
-    fs::remove_dir_all(done.folder.runs()).unwrap();
-    let of = |row: &PlannedRow, seeds: &[u64]| {
-        let file = ExperimentFile { seeds: seeds.to_vec(), ..parse(&compare("")).unwrap() };
-        kept.of(row, &file).map_err(|error| error.to_string())
-    };
-    for row in &mut done.plan.rows {
-        row.kept = of(row, &[1, 2, 3]).unwrap();
-        row.cells.clear();
-    }
-    let again = done.results().unwrap();
-    assert_eq!(again.markdown(), results.markdown());
-    assert_eq!(again.claims, results.claims);
-    // Where a seed is still to come, it is the only one that is.
-    let row = &mut done.plan.rows[0];
-    row.kept = of(row, &[1, 2]).unwrap();
-    row.cells = vec![Cell { seed: 3, run: Some(0), exam: None }];
-    done.states[0] = State::Waiting;
-    assert_eq!(done.results().unwrap().rows[0].notes, ["seed 3 is missing"]);
-    assert_eq!(of(&done.plan.rows[0], &[2]).unwrap()[0].sitting.seed, 2);
-    assert!(of(&done.plan.rows[0], &[9]).unwrap().is_empty());
-}
-
-#[test]
-fn a_cell_that_was_made_otherwise_is_refused_by_name_whatever_its_seed() {
-    let rows: [(&str, &[Solved]); 2] = [("a", &[[HALF, ALL]; 3]), ("b", &[[HALF, ONE]; 3])];
-    let mut done = Done::new(&compare(""), &rows);
-    done.plan.rows[0].lenders = BTreeMap::from([("b".to_owned(), config(&[]))]);
-    let kept = KeptCells::below(&done.folder.file("cells"));
-    done.plan.keep_cells(&kept, &done.folder).unwrap();
-    let of = |row: &PlannedRow, text: &str, seed: u64| {
-        let file = ExperimentFile { seeds: vec![seed], ..parse(text).unwrap() };
-        let cells = kept.of(row, &file).map_err(|error| error.to_string());
-        cells.map(|cells| cells.len())
-    };
-    let plain = compare("");
-    let row = &mut done.plan.rows[0];
-    assert_eq!((of(row, &plain, 1), of(row, &plain, 7)), (Ok(1), Ok(0)));
-    let said = of(row, &compare("[exam]\nsplit = 'validation'"), 1).unwrap_err();
-    assert!(said.contains("made with tasks of another split (`exam.split`); remove"), "{said}");
-    let said = of(row, &format!("warm = false\n{plain}"), 1).unwrap_err();
-    assert!(said.contains("made with another warm start (`warm`)"), "{said}");
-    row.lenders.insert("b".to_owned(), config(&["train.steps=9"]));
-    let said = of(row, &plain, 1).unwrap_err();
-    assert!(said.contains("the row `b`, in which `train.steps` 100 where it is 9"), "{said}");
-    row.lenders.clear();
-    // Seeds that stand beside others are as these were made.
-    row.config = config(&["train.steps=9"]);
-    for seed in [1, 7] {
-        let said = of(row, &plain, seed).unwrap_err();
-        assert!(said.contains("`train.steps` 100 where it is 9; remove them"), "{said}");
-    }
-}
-
-#[test]
 fn chances_are_corrected_for_claims_about_rows_that_are_left_out() {
     let rows: [(&str, &[Solved]); 2] = [("a", &[[NONE, ALL]; 3]), ("b", &[[NONE, FEW]; 3])];
     let mut done = Done::new(&compare("[[compare]]\nbetter = 'b'\nthan = 'a'"), &rows);
@@ -440,114 +375,4 @@ fn chances_are_corrected_for_claims_about_rows_that_are_left_out() {
     let part = done.results().unwrap().claims;
     assert_eq!((part.len(), part[0].chance), (1, whole[0].chance));
     assert!(part[0].chance.is_some());
-}
-
-#[test]
-fn what_a_row_is_put_together_of_is_tuned_with_it() {
-    let text = TUNED.replace("[tune]\n", "[[rows]]\nname = 'c'\nof = 'a'\n[tune]\n");
-    let rows = expand(&parse(&text).unwrap()).unwrap();
-    let asked = BTreeSet::from(["c".to_owned()]);
-    let trained = trained_for(&rows, &asked);
-    assert_eq!(trained, ["a", "c"].map(str::to_owned).into());
-}
-
-const TUNED: &str = "seeds = [1, 2]\nset = ['train.steps=5']\n[[rows]]\nname = 'a'\n[[rows]]\nname = 'b'\n\
-                     [tune]\nrows = ['a']\nseeds = [8, 9]\n[tune.values]\n\
-                     'train.learning_rate' = [0.1, 0.2]\n";
-
-/// The trials of `TUNED`; the second value's end at this success on validation tasks.
-fn trials(success: f64) -> (ExperimentFile, Done) {
-    let file = parse(TUNED).unwrap();
-    let wanted = ["a", "b"].map(str::to_owned).into();
-    let (trials, labels) = file.tune.as_ref().unwrap().trials(&file, &wanted).unwrap();
-    assert_eq!(labels, ["a with learning_rate=0.1", "a with learning_rate=0.2"]);
-    let all: &[Solved] = &[[NONE, ALL]; 2];
-    let rows = ["a", "b", &labels[0], &labels[1]].map(|name| (name, all));
-    let done = Done::of(trials, &rows);
-    for seed in [8, 9] {
-        let file = done.folder.run(&format!("{}-{seed}", labels[1])).join("metrics.jsonl");
-        let text = fs::read_to_string(&file).unwrap();
-        let other = format!("\"success\":{success:?}");
-        fs::write(&file, text.replace("\"success\":0.25", &other)).unwrap();
-    }
-    (file, done)
-}
-
-#[test]
-fn a_row_has_the_settings_that_solve_most_validation_tasks_with_seeds_of_their_own() {
-    for (success, expected) in [(0.5, 0.2), (0.25, 0.1), (0.125, 0.1)] {
-        let (mut file, done) = trials(success);
-        assert!(done.plan.rows.iter().all(|row| row.cells.iter().all(|cell| cell.seed > 7)));
-        let tune = file.tune.clone().unwrap();
-        file.chosen = tune.choose(&done.plan, &done.states, &done.folder, false).unwrap();
-        let rows = expand(&file).unwrap();
-        let chosen = format!("train.learning_rate={expected}");
-        assert_eq!(rows[0].sets, ["train.steps=5", &chosen]);
-        assert_eq!(rows[1].sets, ["train.steps=5"], "the other row is left alone");
-    }
-}
-
-#[test]
-fn a_trial_may_spend_a_share_of_what_its_row_may_in_each_part() {
-    let parts = "budget = { completion_tokens = 1000 }\n[[environments]]\nname = 'x'\nbase = []\n\
-                 [[environments]]\nname = 'y'\nbase = []\nbudget = { steps = 10 }\n[[rows]]";
-    let text = TUNED
-        .replacen("[[rows]]", parts, 1)
-        .replace("set = ['train.steps=5']\n", "")
-        .replace("[tune.values]", "share = 0.4\n[tune.values]")
-        .replace("[0.1, 0.2]", "[0.1]\n'advantage.then' = [[], ['episode-mean']]");
-    // A row that is examined otherwise than a row of a sweep is none of its concern.
-    let text = text.replace(
-        "[tune]\n",
-        "[[rows]]\nname = 'c'\nof = 's=2'\n[[sweeps]]\nname = 's'\nrow = 'a'\nkey = 'train.epochs'\n\
-         values = [2]\n[tune]\n",
-    );
-    let file = parse(&text).unwrap();
-    let wanted = ["x/a", "y/a"].map(str::to_owned).into();
-    let (trials, labels) = file.tune.as_ref().unwrap().trials(&file, &wanted).unwrap();
-    assert_eq!(
-        labels[..2],
-        ["x/a with then=none learning_rate=0.1", "x/a with then=episode-mean learning_rate=0.1"]
-    );
-    let rows = expand(&trials).unwrap();
-    let sets = |label: &str| &rows.iter().find(|row| row.label() == label).unwrap().sets;
-    assert!(sets(&labels[0]).contains(&"train.budget.completion_tokens=400".to_owned()));
-    assert!(sets(&labels[3]).contains(&"train.steps=4".to_owned()), "{labels:?}");
-    assert!(sets(&labels[3]).contains(&"advantage.then=[\"episode-mean\"]".to_owned()));
-}
-
-#[test]
-fn nothing_is_chosen_while_a_trial_is_to_come_and_none_that_failed() {
-    let (file, mut done) = trials(0.5);
-    let tune = file.tune.unwrap();
-    let better = "a with learning_rate=0.2-9";
-    let place = done.plan.jobs.iter().position(|job| job.address == better).unwrap();
-    done.states[place] = State::Waiting;
-    let choose = |done: &Done, drawn| {
-        let chosen = tune.choose(&done.plan, &done.states, &done.folder, drawn);
-        chosen.map_err(|error| error.to_string())
-    };
-    let error = choose(&done, false).unwrap_err();
-    assert!(error.contains("the trial with seed 9 is still to come"), "{error}");
-    assert_eq!(choose(&done, true), Ok(Vec::new()), "a table of what is there leaves it open");
-    done.fail(better);
-    let chosen = choose(&done, false).unwrap();
-    assert_eq!(chosen[0].set(), ["train.learning_rate=0.1"]);
-    assert_eq!(chosen[0].trials[1].solved, None);
-}
-
-#[test]
-fn a_choice_by_what_is_reported_and_one_of_nothing_are_refused() {
-    let said = |from: &str, to: &str| parse(&TUNED.replace(from, to)).unwrap_err().to_string();
-    assert!(said("[8, 9]", "[8, 2]").contains("`tune.seeds` cannot be used: 2 is one of `seeds`"));
-    assert!(said("[0.1, 0.2]", "[]").contains("`tune.values` cannot be used"));
-    assert!(said("rows = ['a']", "rows = []").contains("`tune.rows` cannot be used"));
-    assert!(said("[tune.values]", "share = 1.5\n[tune.values]").contains("`tune.share`"));
-    let validation = "[exam]\nsplit = 'validation'\n[tune]\n";
-    assert!(said("[tune]\n", validation).contains("`tune` cannot be used: settings are chosen by"));
-    let both = "share = 0.5\nbudget = { steps = 2 }\n[tune.values]";
-    assert!(said("[tune.values]", both).contains("leave out one"));
-    let file = parse(&TUNED.replace("rows = ['a']", "rows = ['c']")).unwrap();
-    let error = file.tune.as_ref().unwrap().trials(&file, &Default::default()).unwrap_err();
-    assert!(error.to_string().contains("there is no row `c` that is trained"), "{error}");
 }
