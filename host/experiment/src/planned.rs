@@ -120,12 +120,9 @@ pub(super) fn wanted(rows: &[Row], only: &[String]) -> Result<BTreeSet<String>, 
 /// Those rows, and those that are trained for them: whose policies they have, or are put together
 /// of.
 pub(super) fn trained_for(rows: &[Row], wanted: &BTreeSet<String>) -> BTreeSet<String> {
-    let sources = |row: &Row| {
-        let names = sources_of(row).into_iter().cloned();
-        names.map(|name| Row { name, ..row.clone() }.label()).collect::<Vec<_>>()
-    };
     let asked = rows.iter().filter(|row| wanted.contains(&row.label()));
-    wanted.iter().cloned().chain(asked.flat_map(sources)).collect()
+    let sources = asked.flat_map(|row| sources_of(row).into_iter().map(|name| row.label_of(name)));
+    wanted.iter().cloned().chain(sources).collect()
 }
 
 /// The rows whose runs a row takes policies of.

@@ -59,10 +59,15 @@ impl AsRef<Row> for Row {
 impl Row {
     /// Its name with its part's.
     pub fn label(&self) -> String {
+        self.label_of(&self.name)
+    }
+
+    /// The name of a row of the same part, with the part's.
+    pub(super) fn label_of(&self, name: &str) -> String {
         if self.part.is_empty() {
-            return self.name.clone();
+            return name.to_owned();
         }
-        format!("{}/{}", self.part, self.name)
+        format!("{}/{name}", self.part)
     }
 }
 

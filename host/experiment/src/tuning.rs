@@ -155,8 +155,7 @@ impl Tune {
             }
         }
         let of_wanted = |row: &&Row| {
-            let label = |name: &String| Row { name: name.clone(), ..(*row).clone() }.label();
-            rows.get(&row.name).is_some_and(|name| wanted.contains(&label(name)))
+            rows.get(&row.name).is_some_and(|name| wanted.contains(&row.label_of(name)))
         };
         let all = expand(&trials)?;
         let labels = all.iter().filter(of_wanted).map(|row| row.label()).collect();

@@ -45,7 +45,7 @@ pub(super) fn literal(text: &str) -> String {
 
 /// The line, in what a program wrote, with what its function returned, as the harness wrote it;
 /// none if the function did not return.
-pub fn result_line(stdout: &[u8]) -> Option<&[u8]> {
+pub(super) fn result_line(stdout: &[u8]) -> Option<&[u8]> {
     let mut lines = stdout.rsplit(|byte| *byte == b'\n');
     lines.find_map(|line| line.strip_prefix(MARKER.as_bytes()))
 }

@@ -15,10 +15,12 @@ use super::value::Value;
 use super::verdict::{Failure, Graded, Verdict};
 use crate::program::{Ending, Execution, Program, RunLimits, Runner};
 
-/// A result of more than so many times the bytes that are expected, and some more, is wrong without
-/// being read: as values, a program's brackets take fifty times the memory that they take as text.
-const TIMES_EXPECTED: usize = 64;
-const MORE_BYTES: usize = 1 << 20;
+/// What may be right has at most so many times the bytes that are expected, and some more: numbers
+/// may have many digits, and lines white space at their ends. Longer output is wrong without being
+/// compared, which takes much fuel and memory where a component grades: a program's brackets take
+/// fifty times as much as values as they do as text.
+const TIMES_EXPECTED: usize = 16;
+const MORE_BYTES: usize = 4 << 10;
 
 /// When to stop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -218,6 +220,10 @@ impl<'a> Grader<'a> {
     }
 
     fn compare(&self, outputs: &[Vec<u8>], actual: &[u8]) -> Outcome {
+        let longest = outputs.iter().map(Vec::len).max().unwrap_or(0);
+        if let Some(outcome) = too_long(actual.len(), longest) {
+            return outcome;
+        }
         if outputs.iter().any(|output| matches(self.rule, output, actual)) {
             return Outcome::Accepted;
         }
@@ -228,8 +234,8 @@ impl<'a> Grader<'a> {
 
     fn compare_result(&self, expected: &Value, execution: &Execution) -> Outcome {
         let bytes = call::result_line(&execution.stdout).map_or(0, <[u8]>::len);
-        if bytes > TIMES_EXPECTED * expected.to_string().len() + MORE_BYTES {
-            return refused("wrong_answer", format!("returned {bytes} bytes, far too many"));
+        if let Some(outcome) = too_long(bytes, expected.to_string().len()) {
+            return outcome;
         }
         let Some(returned) = call::returned(execution) else {
             return no_result();
@@ -290,6 +296,13 @@ fn count(graded: &mut Graded, execution: &Execution) {
     graded.fuel = graded.fuel.saturating_add(execution.fuel);
     graded.memory_bytes = graded.memory_bytes.max(execution.memory_bytes);
     graded.wall += execution.wall;
+}
+
+/// What is said of output that is too long to be right.
+fn too_long(bytes: usize, expected: usize) -> Option<Outcome> {
+    let most = TIMES_EXPECTED * expected + MORE_BYTES;
+    let detail = || format!("{bytes} bytes, where at most {most} could be right");
+    (bytes > most).then(|| refused("wrong_answer", detail()))
 }
 
 /// Why a run that met what the interpreter lacks says nothing.

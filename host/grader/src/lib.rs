@@ -61,7 +61,6 @@ mod problem;
 mod value;
 mod verdict;
 
-pub use call::result_line;
 pub use compare::{Rule, Tolerance, call_matches, matches};
 pub use error::GradingError;
 pub use extraction::Extraction;

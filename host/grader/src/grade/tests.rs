@@ -416,7 +416,24 @@ fn a_call_sends_arguments_only_and_compares_what_is_returned() {
     let brackets = format!("\u{1}troupe-result [{}0]\n", "[[]],".repeat(1 << 18));
     let endless = graded(&problem, wrote(&brackets));
     let Verdict::Failed(failed) = &endless.verdict else { panic!("{endless:?}") };
-    assert_eq!((failed.cause, failed.detail.contains("far too many")), ("wrong_answer", true));
+    assert_eq!((failed.cause, failed.detail.contains("could be right")), ("wrong_answer", true));
     let exited = ended(Ending::Exited { code: 1 }, "\u{1}troupe-result 77777\n");
     assert_eq!(failure(&graded(&problem, exited)), (Some(0), "nonzero_exit"));
+}
+#[test]
+fn what_is_far_longer_than_what_is_expected_is_wrong_by_every_rule_and_no_matter_for_a_checker() {
+    let mut problem = Problem::new("p", vec![Test::stdin("in", "secret")]);
+    let graded = |problem: &Problem, outputs: Vec<Result<Execution, SandboxError>>| {
+        grade(problem, Some(&program()), &GradeOptions::default(), &script(outputs))
+    };
+    let padded = |spaces: usize| wrote(&format!("secret{}", " ".repeat(spaces)));
+    for rule in [Rule::Lines, Rule::Tokens, Rule::Apps] {
+        problem.compare = Some(rule);
+        assert_eq!(graded(&problem, vec![padded(4000)]).verdict, Verdict::Passed, "{rule:?}");
+        let failed = failure(&graded(&problem, vec![padded(5000)]));
+        assert_eq!(failed, (Some(0), "wrong_answer"), "{rule:?}");
+    }
+    problem.compare = Some(Rule::Checker);
+    problem.checker = Some(Program::new("python", b"check()".as_slice()));
+    assert_eq!(graded(&problem, vec![padded(5000), wrote("")]).verdict, Verdict::Passed);
 }

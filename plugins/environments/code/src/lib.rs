@@ -9,6 +9,7 @@ pub mod generated;
 pub mod picture;
 pub mod recipe;
 pub mod record;
+mod runs;
 pub mod spoken;
 pub mod suite;
 pub mod trial;

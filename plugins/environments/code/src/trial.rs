@@ -1,37 +1,25 @@
 //! Running a program on tests. The grader judges; what the tests expect stays
 //! here, and the sandbox is given programs and inputs alone.
 //!
-//! A component has little memory and fuel, and a program may write as much as it
-//! likes: so tests are tried in portions, and what is far longer than what is
-//! expected is wrong without being looked at.
-
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+//! A component has little memory, and a program may write as much as it likes: so
+//! tests are tried in portions.
 
 use plugin_sdk::environment::Problem;
-use plugin_sdk::sandbox::{self, Limits};
 use serde::{Deserialize, Serialize};
-use troupe_grader::program::{Ending, Execution, Program, RunLimits, Runner, SandboxError};
-use troupe_grader::{
-    GradeOptions, Problem as Graded, Rule, Stop, Test, Verdict, grade, result_line,
-};
+use troupe_grader::program::{Program, RunLimits};
+use troupe_grader::{GradeOptions, Problem as Graded, Stop, Test, Verdict, grade};
+
+use crate::runs::{Asking, Runs};
 
 /// The language of all programs.
 const LANGUAGE: &str = "python";
 /// Bytes that one run may write, or twice what is expected if that is more.
 const OUTPUT_BYTES: usize = 1 << 20;
-/// What may be right has at most so many times the bytes that are expected, and some more:
-/// numbers may have many digits, and lines white space at their ends.
-const TIMES_EXPECTED: usize = 16;
-const MORE_BYTES: usize = 4 << 10;
 /// Bytes that the runs of one portion may read and write. A component has 64 MiB, most of which
 /// is for the tests themselves.
 const PORTION_BYTES: usize = 16 << 20;
 /// Names of errors that mean that there is no program.
 const NO_PROGRAM: [&str; 3] = ["SyntaxError", "IndentationError", "TabError"];
-/// With this the host begins to say what the interpreter lacks.
-const UNSUPPORTED: &str = "unsupported: ";
 
 /// What a run may use.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -59,12 +47,6 @@ impl Trial {
     /// Of a test that was not tried.
     pub fn left_out() -> Self {
         Trial { passed: false, builds: true, ran: false, detail: String::new() }
-    }
-
-    /// Of what is too long to be right.
-    fn too_long(most: usize) -> Self {
-        let detail = format!("more than {most} bytes, which is far more than is expected");
-        Trial { passed: false, builds: true, ran: true, detail }
     }
 }
 
@@ -121,11 +103,8 @@ fn try_portion(
         grade(&single(test), Some(program), &options(test), &Asking(&runs));
     }
     runs.carry_out();
-    let judge = |test: &Test| {
-        let runner = Judging::new(&runs, problem, test);
-        let graded = grade(&single(test), Some(program), &options(test), &runner);
-        runner.excess().map_or_else(|| trial(&graded.verdict), |most| Ok(Trial::too_long(most)))
-    };
+    let judge =
+        |test: &Test| trial(&grade(&single(test), Some(program), &options(test), &runs).verdict);
     tests.iter().map(judge).collect()
 }
 
@@ -188,211 +167,11 @@ fn trial(verdict: &Verdict) -> Result<Trial, Problem> {
     }
 }
 
-/// Runs that were asked for, and what came of them.
-#[derive(Default)]
-struct Runs(Mutex<Vec<Asked>>);
-
-/// A run that a thread of the grader wants, and what came of it once it was made.
-type Asked = (Wanted, Option<Result<Arc<Execution>, SandboxError>>);
-
-#[derive(Clone, PartialEq)]
-struct Wanted {
-    program: Program,
-    stdin: Arc<[u8]>,
-    limits: RunLimits,
-}
-
-impl Runs {
-    fn held(&self) -> std::sync::MutexGuard<'_, Vec<Asked>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Has those that belong together run at the same time.
-    fn carry_out(&self) {
-        let mut runs = self.held();
-        let mut rest = runs.as_mut_slice();
-        while let Some((first, _)) = rest.first() {
-            let alike = |(wanted, _): &&(Wanted, _)| {
-                wanted.program == first.program && wanted.limits == first.limits
-            };
-            let count = rest.iter().take_while(alike).count();
-            let (batch, after) = rest.split_at_mut(count);
-            let stdins: Vec<Vec<u8>> =
-                batch.iter().map(|(wanted, _)| wanted.stdin.to_vec()).collect();
-            let (program, limits) = (batch[0].0.program.clone(), batch[0].0.limits);
-            let answers = in_sandbox(&program, &stdins, &limits);
-            for ((_, place), answer) in batch.iter_mut().zip(answers) {
-                *place = Some(answer);
-            }
-            rest = after;
-        }
-    }
-}
-
-/// Knows what was run, and has the rest run one by one.
-impl Runner for Runs {
-    fn run(
-        &self,
-        program: &Program,
-        stdin: &Arc<[u8]>,
-        limits: &RunLimits,
-    ) -> Result<Arc<Execution>, SandboxError> {
-        let wanted = Wanted { program: program.clone(), stdin: stdin.clone(), limits: *limits };
-        let known =
-            self.held().iter().find(|(other, _)| *other == wanted).and_then(|(_, run)| run.clone());
-        known.unwrap_or_else(|| {
-            let none = || Err(SandboxError::harness("no run took place"));
-            in_sandbox(program, &[stdin.to_vec()], limits).pop().unwrap_or_else(none)
-        })
-    }
-}
-
-/// Writes down what would be run.
-struct Asking<'r>(&'r Runs);
-
-impl Runner for Asking<'_> {
-    fn run(
-        &self,
-        program: &Program,
-        stdin: &Arc<[u8]>,
-        limits: &RunLimits,
-    ) -> Result<Arc<Execution>, SandboxError> {
-        let wanted = Wanted { program: program.clone(), stdin: stdin.clone(), limits: *limits };
-        let mut runs = self.0.held();
-        if !runs.iter().any(|(other, _)| *other == wanted) {
-            runs.push((wanted, None));
-        }
-        Err(SandboxError::harness("not yet"))
-    }
-}
-
-/// Keeps from the grader what is too long to be right on one test.
-struct Judging<'r> {
-    runs: &'r Runs,
-    test: &'r Test,
-    /// Whether a program that says by its exit code that it failed is judged all the same.
-    forgives: bool,
-    /// Bytes that may be right; any number where a checker or code decides.
-    most: Option<usize>,
-    is_excess: AtomicBool,
-}
-
-impl<'r> Judging<'r> {
-    fn new(runs: &'r Runs, problem: &Graded, test: &'r Test) -> Self {
-        let is_checked =
-            problem.checker.is_some() && matches!(problem.compare, None | Some(Rule::Checker));
-        let is_compared = match test {
-            Test::Stdin { .. } => !is_checked,
-            Test::Call { .. } => true,
-            Test::Code { .. } => false,
-        };
-        let is_stdin = matches!(test, Test::Stdin { .. });
-        Judging {
-            runs,
-            test,
-            forgives: is_stdin && problem.compare.is_some_and(Rule::forgives_exit_codes),
-            most: is_compared.then(|| TIMES_EXPECTED * expected(test) + MORE_BYTES),
-            is_excess: AtomicBool::new(false),
-        }
-    }
-
-    /// The bytes that may be right, if there were more.
-    fn excess(&self) -> Option<usize> {
-        self.most.filter(|_| self.is_excess.load(Ordering::Relaxed))
-    }
-
-    /// Bytes that the grader would compare.
-    fn compared(&self, execution: &Execution) -> usize {
-        let is_judged = match execution.ending {
-            Ending::Exited { code } => code == 0 || self.forgives,
-            _ => false,
-        };
-        match self.test {
-            _ if !is_judged => 0,
-            Test::Call { .. } => result_line(&execution.stdout).map_or(0, <[u8]>::len),
-            Test::Stdin { .. } | Test::Code { .. } => execution.stdout.len(),
-        }
-    }
-}
-
-impl Runner for Judging<'_> {
-    fn run(
-        &self,
-        program: &Program,
-        stdin: &Arc<[u8]>,
-        limits: &RunLimits,
-    ) -> Result<Arc<Execution>, SandboxError> {
-        let execution = self.runs.run(program, stdin, limits)?;
-        if self.most.is_some_and(|most| self.compared(&execution) > most) {
-            self.is_excess.store(true, Ordering::Relaxed);
-            return Err(SandboxError::harness("what was written is too long to be right"));
-        }
-        Ok(execution)
-    }
-}
-
-/// Every run of a program, each in an instance of its own.
-fn in_sandbox(
-    program: &Program,
-    stdins: &[Vec<u8>],
-    limits: &RunLimits,
-) -> Vec<Result<Arc<Execution>, SandboxError>> {
-    let small = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
-    let asked = Limits {
-        fuel: limits.fuel as f64,
-        timeout_ms: small(limits.timeout_ms),
-        memory_mib: small(limits.memory_mib),
-        output_bytes: small(limits.output_bytes),
-    };
-    let source = String::from_utf8_lossy(&program.source);
-    let runs = sandbox::run_batch(&program.language, &source, stdins, asked);
-    runs.into_iter().map(|run| run.map_or_else(no_execution, |run| Ok(execution(run)))).collect()
-}
-
-fn execution(run: sandbox::Execution) -> Arc<Execution> {
-    let ending = match run.ending {
-        sandbox::Ending::Exited(code) => Ending::Exited { code },
-        sandbox::Ending::Failed((error, trace)) => Ending::Failed { error, trace },
-        sandbox::Ending::Malformed(message) => Ending::Malformed { message },
-        sandbox::Ending::OutOfFuel => Ending::OutOfFuel,
-        sandbox::Ending::OutOfTime => Ending::OutOfTime,
-        sandbox::Ending::OutOfMemory => Ending::OutOfMemory,
-        sandbox::Ending::OutputFlood => Ending::OutputFlood,
-        sandbox::Ending::Crashed(message) => Ending::Crashed { message },
-    };
-    Arc::new(Execution {
-        ending,
-        stdout: run.stdout,
-        stderr: run.stderr,
-        fuel: run.fuel as u64,
-        memory_bytes: 0,
-        wall: Duration::ZERO,
-    })
-}
-
-/// What the interpreter lacks is an ending: of a checker it says something where the reference
-/// output can be judged. To the host all that gives no execution is a problem.
-fn no_execution(problem: sandbox::Problem) -> Result<Arc<Execution>, SandboxError> {
-    match problem {
-        sandbox::Problem::UnknownLanguage(language) => {
-            Err(SandboxError::UnknownLanguage { language, hint: String::new() })
-        }
-        sandbox::Problem::Harness(message) => match message.strip_prefix(UNSUPPORTED) {
-            None => Err(SandboxError::harness(message)),
-            Some(lacked) => Ok(Arc::new(Execution {
-                ending: Ending::Unsupported { message: lacked.to_owned() },
-                stdout: Vec::new(),
-                stderr: Vec::new(),
-                fuel: 0,
-                memory_bytes: 0,
-                wall: Duration::ZERO,
-            })),
-        },
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use plugin_sdk::sandbox;
+    use troupe_grader::Rule;
+
     use super::*;
 
     const BOUNDS: Bounds = Bounds { fuel: 1, memory_mib: 64 };
@@ -430,7 +209,7 @@ mod tests {
         writes(move |_, _| Ok(padded("7\n", 5000)));
         let trial = tried(&tokens, &tests[..1]).remove(0);
         assert!(!trial.passed && trial.ran && trial.builds, "{trial:?}");
-        assert!(trial.detail.starts_with("more than 4128 bytes"), "{trial:?}");
+        assert!(trial.detail.contains("at most 4128 could be right"), "{trial:?}");
         writes(move |_, _| Ok(padded(&"7 ".repeat(1000), 30_000)));
         assert!(tried(&tokens, &tests[1..])[0].passed, "so much more is expected");
         // Whoever says that it failed has failed, and a checker has its own opinion.
