@@ -87,7 +87,8 @@ impl Memory {
                 let failed =
                     |one: &&Returned| one.seat.role == role && one.tool == RUN && !one.succeeded;
                 for one in returned.iter().filter(failed) {
-                    let why = Run::of(one).map(|run| run.told().to_owned()).unwrap_or_default();
+                    let told = |run: Run| run.told().to_owned();
+                    let why = Run::of(one).map_or_else(|problem| problem.message, told);
                     self.learn(one.seat.instance, format!("{FAILED}{why}"));
                 }
             }

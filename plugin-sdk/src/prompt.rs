@@ -163,6 +163,19 @@ impl Configuration {
 }
 
 impl Prompt {
+    /// The same, but the system message ends with this, whatever its user says otherwise.
+    #[must_use]
+    pub fn also(mut self, sentence: &str) -> Self {
+        self.system.push(' ');
+        self.system.push_str(sentence);
+        self
+    }
+
+    /// How often the seat may still be asked.
+    pub fn turns_left(&self, instance: u32) -> u32 {
+        self.max_turns.saturating_sub(self.memory.asked(instance))
+    }
+
     /// Take in what happened: what the role's seats said, and what became of it.
     /// Called with every event, before anything is made of it.
     pub fn note(&mut self, event: &Event) {
@@ -187,7 +200,7 @@ impl Prompt {
         let given = |name: &str| values.iter().find(|(field, _)| *field == name);
         let seen = given("observation").map_or("", |(_, seen)| seen);
         let feedback = self.memory.feedback(instance, seen);
-        let left = self.max_turns.saturating_sub(self.memory.asked(instance)).to_string();
+        let left = self.turns_left(instance).to_string();
         let value = |name: &str| match (given(name), name) {
             (Some((_, value)), _) => value,
             (None, FEEDBACK) => feedback.as_str(),

@@ -2,7 +2,7 @@
 //! it and read what came back.
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::types::{Extra, Problem, Seat};
 use crate::workflow::{Briefing, Call, Description, Returned};
@@ -11,6 +11,8 @@ use crate::workflow::{Briefing, Call, Description, Returned};
 pub const RUN: &str = "run";
 /// The key of a description's extras by which a workflow says what it calls.
 const TOOLS: &str = "tools";
+/// The key of an answer that says why there was no run.
+const ERROR: &str = "error";
 
 /// How a program ended, and what it wrote.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,12 +39,25 @@ pub fn run(seat: impl Into<Seat>, language: &str, source: &str, stdin: &str) -> 
     Call { seat: seat.into(), tool: RUN.to_owned(), arguments: arguments.to_string() }
 }
 
+/// What a role is told that has to write programs of this language.
+pub fn in_language(language: &str) -> String {
+    format!("The program has to be written in the language `{language}`.")
+}
+
 impl Run {
     /// What a call of the tool returned.
+    ///
+    /// # Errors
+    /// There was no run: nobody can run programs of this language, say.
     pub fn of(returned: &Returned) -> Result<Run, Problem> {
-        let fault =
-            |error| Problem::internal(format!("the answer of `{}`: {error}", returned.tool));
-        let run: Run = serde_json::from_str(&returned.answer).map_err(fault)?;
+        let fault = |error: serde_json::Error| {
+            Problem::internal(format!("the answer of `{}`: {error}", returned.tool))
+        };
+        let answer: Value = serde_json::from_str(&returned.answer).map_err(fault)?;
+        if let Some(error) = answer.get(ERROR).and_then(Value::as_str) {
+            return Err(Problem::settings(error));
+        }
+        let run: Run = serde_json::from_value(answer).map_err(fault)?;
         Ok(Run { succeeded: returned.succeeded, ..run })
     }
 
@@ -87,6 +102,7 @@ impl Briefing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::types::Fault;
 
     #[test]
     fn a_workflow_says_which_tools_it_calls() {
@@ -110,5 +126,15 @@ mod tests {
         let bad = r#"{"ending":"failed","stdout":"x","stderr":"Trace\nNameError: y\n"}"#;
         assert_eq!(Run::of(&returned(false, bad)).unwrap().told(), "NameError: y");
         assert!(Run::of(&returned(true, "no JSON")).is_err());
+    }
+
+    #[test]
+    fn a_language_that_nobody_runs_is_a_problem_of_the_settings_and_no_failed_program() {
+        let why = "no program can be run in the language `pyton`";
+        let answer = json!({ "error": why }).to_string();
+        let (seat, tool) = (Seat::new("tool"), RUN.to_owned());
+        let returned = Returned { seat, tool, succeeded: false, answer };
+        let problem = Run::of(&returned).unwrap_err();
+        assert_eq!((problem.fault, problem.message.as_str()), (Fault::Settings, why));
     }
 }

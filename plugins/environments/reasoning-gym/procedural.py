@@ -148,10 +148,15 @@ def packed(entry: dict[str, Any]) -> bytes:
 
 def weights(settings: Settings) -> dict[str, int]:
     """The generators that tasks are drawn from."""
+    words = settings["mix"].split()
     if settings["task"] != MIX:
         chosen = {known(settings["task"]): 1}
-    elif settings["mix"].strip():
-        chosen = dict(map(weight, settings["mix"].split()))
+        if words:
+            raise Problem.settings(f"`mix` counts only where `task` is `{MIX}`")
+    elif words:
+        chosen = dict(map(weight, words))
+        if len(chosen) < len(words):
+            raise Problem.settings("`mix` names a generator twice")
     else:
         chosen = dict.fromkeys(package.NAMES, 1)
     if settings["options"] != "{}":

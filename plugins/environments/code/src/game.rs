@@ -160,7 +160,11 @@ impl Game {
     pub fn tests(&mut self, seat: &Seat, text: &str) -> Result<Outcome, Problem> {
         let tests = match suite::read(text, &self.challenge) {
             Ok(tests) => tests,
-            Err(reason) => return Ok(Outcome::unreadable(reason, UNREADABLE)),
+            Err(reason) => {
+                // Whoever is asked for what cannot be written is not charged for that.
+                let charge = if self.challenge.takes_tests() { UNREADABLE } else { 0.0 };
+                return Ok(Outcome::unreadable(reason, charge));
+            }
         };
         let worth = self.worth_of(&tests)?;
         let outcome = Outcome::accepted().local("tests", self.tested.pay(seat, worth));

@@ -94,8 +94,9 @@ impl Environment for Code {
             .setting(Setting::integer("wanted_tests", "Tests a tester should write.", 1..=8, 3))
             .setting(Setting::choice(
                 "end",
-                "When it ends: at agreement of program and tests, when all tests pass, or at the \
-                 first program; auto: at agreement if a coder and a tester play.",
+                "When it ends: at agreement of program and tests, which somebody has to send, when \
+                 all tests pass, or at the first program; auto: at agreement if a coder and a \
+                 tester play.",
                 ["auto", "agreement", "golden", "first"],
             ))
             .setting(Setting::integer(
@@ -184,7 +185,7 @@ impl Environment for Code {
     }
 
     fn rules(&self, _seat: &Seat) -> String {
-        if self.is_spoken { spoken::rules() } else { view::rules(&self.game.challenge) }
+        if self.is_spoken { spoken::rules() } else { view::rules(&self.game) }
     }
 
     fn observe(&self, seat: &Seat) -> String {

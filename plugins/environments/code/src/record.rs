@@ -12,6 +12,9 @@ use crate::spoken;
 const STATEMENT: [&str; 7] =
     ["statement", "question", "description", "question_content", "text", "prompt", "problem"];
 const STARTER: [&str; 2] = ["starter_code", "starter"];
+/// Where they have one program that is right: the rest of the prompt, and a whole one.
+const CANONICAL: &str = "canonical_solution";
+const SOLUTION: [&str; 2] = ["solution", "code"];
 /// Bytes of a test; larger ones are not shown, and left out where only some tests decide.
 const TEST_BYTES: usize = 64 << 10;
 /// Bytes of a statement, and of a program that is right.
@@ -32,11 +35,11 @@ pub fn read(entry: &str, counts: Counts) -> Result<Challenge, Problem> {
     let statement = text(&fields, &STATEMENT).filter(|text| text.len() <= TEXT_BYTES);
     let statement =
         statement.ok_or_else(|| wrong("it has no statement, or a long one".to_owned()))?;
-    let shown = keep(&mut problem.tests, marked(&fields), counts);
+    let shown = keep(&mut problem.tests, marked(&fields).map_err(wrong)?, counts);
     if problem.tests.is_empty() {
         return Err(wrong("it has no tests, or all of them are long".to_owned()));
     }
-    let solution = solution(&fields).filter(|text| text.len() <= TEXT_BYTES);
+    let solution = solution(&fields).map_err(wrong)?.filter(|text| text.len() <= TEXT_BYTES);
     let starter = text(&fields, &STARTER).unwrap_or_default();
     Ok(Challenge { statement, starter, problem, shown, solution, is_asked: false })
 }
@@ -84,14 +87,22 @@ fn keep(tests: &mut Vec<Test>, marked: Option<usize>, counts: Counts) -> usize {
 }
 
 /// How many tests the record itself calls public; they come first.
-fn marked(fields: &Value) -> Option<usize> {
+fn marked(fields: &Value) -> Result<Option<usize>, String> {
+    match fields.get("public") {
+        None | Some(Value::Null) => Ok(listed_public(fields)),
+        Some(Value::Int(count)) if !count.starts_with('-') => {
+            Ok(Some(count.parse().unwrap_or(usize::MAX)))
+        }
+        Some(_) => Err("`public` is no number of tests".to_owned()),
+    }
+}
+
+/// The same, where layouts list the public tests.
+fn listed_public(fields: &Value) -> Option<usize> {
     let unpacked = |value: &Value| match value {
         Value::Str(json) => Value::parse(json).ok(),
         other => Some(other.clone()),
     };
-    if let Some(Value::Int(count)) = fields.get("public") {
-        return count.parse().ok();
-    }
     if let Some(Value::List(cases)) = fields.get("public_test_cases").and_then(unpacked) {
         return Some(cases.len());
     }
@@ -105,12 +116,19 @@ fn marked(fields: &Value) -> Option<usize> {
 }
 
 /// A program in Python that is right.
-fn solution(fields: &Value) -> Option<String> {
-    if let Some(body) = text(fields, &["canonical_solution"]) {
-        return Some(format!("{}{body}", text(fields, &["prompt"]).unwrap_or_default()));
+fn solution(fields: &Value) -> Result<Option<String>, String> {
+    let is_text = |name: &str| matches!(fields.get(name), None | Some(Value::Null | Value::Str(_)));
+    if let Some(name) = SOLUTION.into_iter().chain([CANONICAL]).find(|name| !is_text(name)) {
+        return Err(format!("`{name}` is no text"));
     }
-    let one = text(fields, &["solution", "code"]);
-    one.or_else(|| match fields.get("solutions")? {
+    if let Some(body) = text(fields, &[CANONICAL]) {
+        return Ok(Some(format!("{}{body}", text(fields, &["prompt"]).unwrap_or_default())));
+    }
+    Ok(text(fields, &SOLUTION).or_else(|| one_of_several(fields.get("solutions")?)))
+}
+
+fn one_of_several(solutions: &Value) -> Option<String> {
+    match solutions {
         Value::Str(json) => first(&Value::parse(json).ok()?),
         all @ Value::List(_) => first(all),
         columns => {
@@ -124,7 +142,7 @@ fn solution(fields: &Value) -> Option<String> {
                 |language: &Value| matches!(language, Value::Int(number) if number == PYTHON_3);
             pairs.find(|(language, _)| is_python(language)).and_then(|(_, program)| string(program))
         }
-    })
+    }
 }
 
 fn first(programs: &Value) -> Option<String> {
@@ -254,6 +272,27 @@ mod tests {
         // A sample has none of the long ones, and as many as it may have.
         assert_eq!(outputs(Counts { hidden: Some(3), ..all }), told("1 2", "3 5 7"));
         assert_eq!(outputs(Counts { hidden: Some(6), ..all }), told("1 2", "3 4 5 6 7 8"));
+    }
+
+    #[test]
+    fn columns_of_another_type_are_refused_by_name_and_empty_ones_are_none() {
+        let with = |column: &str| {
+            let tests = r#"[{"input": "1", "output": "1"}, {"input": "2", "output": "2"}]"#;
+            read(&format!(r#"{{"id": 1, "text": "S", {column}, "tests": {tests}}}"#), COUNTS)
+        };
+        for (column, reason) in [
+            (r#""public": "0""#, "`public` is no number of tests"),
+            (r#""public": -1"#, "`public` is no number of tests"),
+            (r#""solution": ["print(1)"]"#, "`solution` is no text"),
+            (r#""code": 7"#, "`code` is no text"),
+        ] {
+            let refused = with(column).expect_err(column).sentence();
+            assert!(refused.contains(reason), "{refused}");
+        }
+        for (column, shown) in [(r#""public": 0"#, 0), (r#""public": null"#, 1)] {
+            assert_eq!(with(column).expect("a problem").shown, shown, "{column}");
+        }
+        assert_eq!(with(r#""solution": null"#).expect("a problem").solution, None);
     }
 
     #[test]

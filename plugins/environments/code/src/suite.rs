@@ -7,8 +7,9 @@ use crate::challenge::Challenge;
 use crate::spoken;
 use crate::trial::Trial;
 
-/// Tests that are looked at, and bytes of one of them and of all that is read.
-const MOST: usize = 8;
+/// Tests that are looked at.
+pub const MOST: usize = 8;
+/// Bytes of one of them, and of all that is read.
 const TEST_BYTES: usize = 4 << 10;
 const TEXT_BYTES: usize = 64 << 10;
 /// Brackets at which a list is taken to end, the last one first.

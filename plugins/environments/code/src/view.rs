@@ -13,20 +13,47 @@ const TEST: usize = 400;
 const DETAIL: usize = 300;
 
 /// The rules and the notation.
-pub fn rules(challenge: &Challenge) -> String {
+pub fn rules(game: &Game) -> String {
+    let challenge = &game.challenge;
     let task = match &challenge.problem.function {
         Some(function) => format!(
             "The program has to define the function `{function}`, which is called by the tests."
         ),
-        None => "The program reads standard input and writes standard output.".to_owned(),
+        None if challenge.takes_tests() => {
+            "The program reads standard input and writes standard output.".to_owned()
+        }
+        None => "The tests are code, and the program has to define what they call; what it reads \
+                 and writes does not matter."
+            .to_owned(),
+    };
+    let program = match challenge.takes_tests() && !challenge.is_called() {
+        true => "name = input()\nprint(\"Hello, \" + name)",
+        false => "def greeting(name):\n    return \"Hello, \" + name",
     };
     format!(
         "A problem has to be solved by a program in Python 3 with its standard library, without \
          files and network. {task} It is judged by hidden tests.\n\
          A program is given in one fenced block, such as\n\
-         ```python\nname = input()\nprint(\"Hello, \" + name)\n```\n\
-         Tests are given as a list in JSON, such as\n{}\n\
-         A test counts if its input is none of the examples' and none of another test's.",
+         ```python\n{program}\n```\n{}",
+        on_tests(challenge, game.wanted())
+    )
+}
+
+/// How tests are written, and how many.
+fn on_tests(challenge: &Challenge, wanted: usize) -> String {
+    if !challenge.takes_tests() {
+        return "No tests can be written for this problem; whoever is asked for some need not \
+                answer."
+            .to_owned();
+    }
+    let count = match wanted {
+        suite::MOST => wanted.to_string(),
+        _ => format!("{wanted} to {}", suite::MOST),
+    };
+    format!(
+        "Tests are given as a list in JSON, such as\n{}\n\
+         Write {count} of them. A test counts if its input is none of the examples' and none of \
+         another test's.",
         suite::notation(challenge)
     )
 }

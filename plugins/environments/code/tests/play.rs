@@ -166,13 +166,26 @@ fn without_a_right_program_tests_are_paid_for_their_form_alone() {
 }
 
 #[test]
-fn where_only_code_says_what_is_right_nobody_is_paid_for_tests() {
+fn where_only_code_says_what_is_right_nobody_is_asked_for_tests_or_paid_or_charged() {
     let mut task = team();
     let record = r#"{"task_id": 2, "text": "T", "code": "x", "test_list": ["assert f(1) == 1", "assert f(2) == 2"]}"#;
     task.entry = Some(record.to_owned());
     let mut code = start(&task);
     let silent = r#"[{"input": "1", "output": ""}]"#;
-    assert_eq!(earned(&say(&mut code, "tester", "tests", silent)), (0.0, -0.13));
+    let outcome = say(&mut code, "tester", "tests", silent);
+    assert_eq!((earned(&outcome), outcome.is_accepted()), ((0.0, 0.0), false));
+    let rules = code.rules(&Seat::new("tester"));
+    assert!(rules.contains("define what they call"), "{rules}");
+    assert!(rules.contains("No tests can be written"), "{rules}");
+    assert!(!rules.contains("standard input") && !rules.contains("input()"), "{rules}");
+}
+
+#[test]
+fn a_tester_is_told_how_many_tests_are_wanted_and_looked_at() {
+    let rules =
+        |wanted: i32| start(&team().with("wanted_tests", wanted)).rules(&Seat::new("tester"));
+    assert!(rules(3).contains("Write 3 to 8 of them."), "{}", rules(3));
+    assert!(rules(8).contains("Write 8 of them."), "{}", rules(8));
 }
 
 #[test]

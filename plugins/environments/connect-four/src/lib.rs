@@ -117,6 +117,12 @@ impl Environment for ConnectFour {
             let message = "the opponent is to be a seat, but no roles `first` and `second` play";
             return Err(Problem::settings(message));
         }
+        if is_versus && ["greedy", "expert"].contains(&opponent) {
+            return Err(Problem::settings(format!(
+                "the opponent is to be `{opponent}`, but the roles `first` and `second` play each \
+                 other: play with `solo`, or set `opponent = \"seat\"`"
+            )));
+        }
         Ok(ConnectFour {
             side: board.turn(),
             board,

@@ -123,6 +123,19 @@ fn an_opponent_that_should_be_a_seat_needs_one() {
 }
 
 #[test]
+fn an_opponent_that_somebody_chose_is_not_left_out() {
+    let versus = |opponent: &str| {
+        let seats = [FIRST, SECOND].map(Seat::new).to_vec();
+        ConnectFour::start(&Task { seats, ..task(0).with("opponent", opponent) })
+    };
+    for opponent in ["greedy", "expert"] {
+        let refused = versus(opponent).err().expect("a refusal").sentence();
+        assert!(refused.contains(&format!("the opponent is to be `{opponent}`")), "{refused}");
+    }
+    assert!(versus("seat").is_ok() && versus("random").is_ok());
+}
+
+#[test]
 fn plans_are_paid_for_what_they_add_to_the_last_one() {
     let mut game = start(&task(0));
     let best = expert(&game, 0).1;

@@ -108,12 +108,22 @@ impl Environment for EightQueens {
             Some(entry) => puzzle::of_record(entry)?,
             None => puzzle::draw(task)?,
         };
+        let (size, rows): (usize, _) = (task.settings.integer("size")?, given.size());
+        let view: View = task.settings.choice("observation")?;
+        let format = Format::of(&task.settings)?;
+        // A vocabulary was promised, and a record may not break it.
+        if rows > size && view != View::Text && format == Format::Any {
+            return Err(Problem::settings(format!(
+                "the record has {rows} rows, but the words are those of `size = {size}`: set \
+                 `size = {rows}`, or `observation = \"text\"`"
+            )));
+        }
         Ok(EightQueens {
             board: given.clone(),
             given,
             edits_per_turn: task.settings.integer("edits_per_turn")?,
-            view: task.settings.choice("observation")?,
-            format: Format::of(&task.settings)?,
+            view,
+            format,
             rewards: Rewards::of(&task.settings)?,
             proposals: Proposals::default(),
             refused: String::new(),

@@ -148,11 +148,36 @@ pub fn nearness(question: &Question, answer: &str) -> f64 {
     }
 }
 
-/// What a result may be written with, besides digits, signs and fractions.
-const WRAPPING: [&str; 20] = [
-    "\\dfrac", "\\tfrac", "\\frac", "\\left", "\\right", "\\text", "\\mathrm", "\\boxed", "\\,",
-    "\\;", "\\!", "\\ ", "\\(", "\\)", "\\[", "\\]", "\\{", "\\}", "and", "or",
+/// What a result may be written with, besides digits, signs and fractions. What begins like
+/// another one comes before it.
+const WRAPPING: [&str; 23] = [
+    "\\dfrac",
+    "\\tfrac",
+    "\\frac",
+    "\\left",
+    "\\right",
+    "\\textbf",
+    "\\text",
+    "\\mathrm",
+    "\\mathbf",
+    "\\boxed",
+    "\\displaystyle",
+    "\\qquad",
+    "\\quad",
+    "\\,",
+    "\\;",
+    "\\!",
+    "\\ ",
+    "\\(",
+    "\\)",
+    "\\[",
+    "\\]",
+    "\\{",
+    "\\}",
 ];
+/// Words between two results, and a sign for both that the checker reads alike.
+const JOINERS: [&str; 2] = ["and", "or"];
+const JOINER: char = '∧';
 
 /// Whether the answer to a generated question is a result: numbers, with a
 /// fraction or brackets only where the gold has them, and nothing left to do.
@@ -164,16 +189,21 @@ fn is_worked_out(answer: &str, gold: &str) -> bool {
     }
     let bare =
         WRAPPING.iter().fold(answer.replace('−', "-"), |text, part| text.replace(part, " "));
-    let letters = "0123456789.,-/=xy{}$ \n\t";
+    let joined = JOINERS.iter().fold(bare, |text, word| text.replace(word, &JOINER.to_string()));
+    // `\text{ and }` leaves braces, and a sign behind them takes nothing away.
+    let dense: String = joined.split_whitespace().collect();
+    let bare = dense.replace(&format!("{{{JOINER}}}"), &JOINER.to_string());
+    let letters = "0123456789.,-/=xy{}$";
     let brackets = if gold.contains('(') { "()" } else { "" };
-    let known = |letter: char| letters.contains(letter) || brackets.contains(letter);
+    let known =
+        |letter: char| letter == JOINER || letters.contains(letter) || brackets.contains(letter);
     bare.chars().all(known) && has_only_signs(&bare)
 }
 
 /// Whether every minus is a number's sign, and none takes something away.
 fn has_only_signs(text: &str) -> bool {
     let mut before = '=';
-    for letter in text.chars().filter(|letter| !letter.is_whitespace()) {
+    for letter in text.chars() {
         let follows_a_number = before.is_ascii_digit() || matches!(before, '}' | ')' | 'x' | 'y');
         if letter == '-' && follows_a_number {
             return false;
@@ -219,6 +249,26 @@ mod tests {
         ] {
             assert_eq!(judged(&question, text), verdict, "{text}");
         }
+    }
+
+    #[test]
+    fn a_result_is_right_however_it_is_set() {
+        let question = |gold: &str| {
+            Question::generated("Solve it.".to_owned(), String::new(), gold.to_owned())
+        };
+        let (one, two) = (question("42"), question("-2, 9"));
+        for text in ["\\mathbf{42}", "\\textbf{42}", "\\displaystyle 42", "\\quad 42"] {
+            assert_eq!(judged(&one, &format!("\\boxed{{{text}}}")), "right", "{text}");
+        }
+        for text in [
+            "x = -2 \\quad \\text{or} \\quad x = 9",
+            "-2,\\quad 9",
+            "9 \\text{ and } -2",
+            "-2 \\qquad\\text{and}\\qquad 9",
+        ] {
+            assert_eq!(judged(&two, &format!("\\boxed{{{text}}}")), "right", "{text}");
+        }
+        assert_eq!(judged(&one, "\\boxed{50 \\text{ and } -8}"), "wrong");
     }
 
     #[test]
@@ -300,6 +350,7 @@ mod tests {
             ("$1{,}234$", "1234"),
             ("\\frac{-3}{4}", "-3/4"),
             ("x=2 and x=-3", "-3, 2"),
+            ("2 and -3", "-3, 2"),
             ("(1, -2)", "(1, -2)"),
         ] {
             assert!(is_worked_out(answer, gold), "{answer}");
@@ -315,6 +366,8 @@ mod tests {
             ("2^5", "32"),
             ("\\sqrt{4}", "2"),
             ("gcd(12, 18)", "6"),
+            ("50{,}-8", "42"),
+            ("\\text{50}-8", "42"),
         ] {
             assert!(!is_worked_out(answer, gold), "{answer}");
         }

@@ -18,21 +18,26 @@ const LONGEST: usize = 64 << 10;
 pub fn read(entry: &str) -> Result<Question, Problem> {
     let record: Value = serde_json::from_str(entry).map_err(|error| wrong(error.to_string()))?;
     let text = |names: &[&str]| {
-        let value = names.iter().find_map(|name| record.get(name).filter(|value| !value.is_null()));
-        match value {
-            Some(Value::String(text)) => Ok(text.clone()),
-            Some(number @ Value::Number(_)) => Ok(number.to_string()),
-            Some(_) => Err(wrong(format!("`{}` is no text", names[0]))),
-            None => Err(wrong(format!("it has no `{}`", names[0]))),
+        let known = |value: &&Value| !value.is_null();
+        let found = names.iter().find_map(|name| Some((name, record.get(name).filter(known)?)));
+        match found {
+            Some((_, Value::String(text))) => Ok(Some(text.clone())),
+            Some((_, number @ Value::Number(_))) => Ok(Some(number.to_string())),
+            Some((name, _)) => Err(wrong(format!("`{name}` is no text"))),
+            None => Ok(None),
         }
     };
-    let (problem, answer) = (text(&["problem", "question"])?, text(&["answer"])?);
+    let needed = |names: &[&str]| {
+        let absent = || wrong(format!("it has no `{}`", names[0]));
+        text(names).and_then(|found| found.ok_or_else(absent))
+    };
+    let (problem, answer) = (needed(&["problem", "question"])?, needed(&["answer"])?);
     let empty = |text: &str| text.trim().is_empty();
     if empty(&problem) || empty(&answer) || problem.len().max(answer.len()) > LONGEST {
         return Err(wrong("its question or answer is empty, or too long".to_owned()));
     }
-    let data_set = text(&["data_set"]).unwrap_or_default();
-    let tolerance = text(&["tolerance", "error"]).ok().filter(|text| !empty(text));
+    let data_set = text(&["data_set"])?.unwrap_or_default();
+    let tolerance = text(&["tolerance", "error"])?.filter(|text| !empty(text));
     if let Some(tolerance) =
         tolerance.as_deref().filter(|text| Tolerance::parse_all(text).is_none())
     {

@@ -112,6 +112,14 @@ fn records_are_questions_with_the_rules_of_their_data_set() {
     assert!(refused(&task).contains("it has no `answer`"));
     task.entry = Some(olympiad.replace("1e-1", "about"));
     assert!(refused(&task).contains("no tolerance"));
+    for (column, reason) in [
+        (r#""error": [0.1]"#, "`error` is no text"),
+        (r#""data_set": ["math"]"#, "`data_set` is no text"),
+        (r#""answer": []"#, "`answer` is no text"),
+    ] {
+        task.entry = Some(format!(r#"{{"problem": "P", "answer": "1", {column}}}"#));
+        assert!(refused(&task).contains(reason), "{}", refused(&task));
+    }
     task.entry = Some("{".to_owned());
     assert!(refused(&task).starts_with("invalid task: the record is not one like"));
     assert!(refused(&task.with("observation", "words")).starts_with("invalid settings"));

@@ -5,16 +5,41 @@ import contextlib
 import sys
 import unittest
 from pathlib import Path
+from types import SimpleNamespace
 
 ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT / "stand_ins"), str(ROOT)]
+SDK = ROOT.parents[2] / "plugin-sdk" / "python"
+sys.path[:0] = [str(ROOT / "stand_ins"), str(ROOT), str(SDK)]
+sys.modules["package"] = SimpleNamespace(NAMES=["dice", "gcd"])
 
 import cellpylib
 import forms
 import guards
 import numpy as np
+import procedural
 import pycosat
 import zss
+from troupe_plugin.types import Problem
+
+
+class Mixtures(unittest.TestCase):
+    def weights(self, task, mix):
+        return procedural.weights({"task": task, "mix": mix, "options": "{}"})
+
+    def test_a_mixture_has_a_weight_for_each_of_its_generators(self):
+        self.assertEqual(self.weights("gcd", ""), {"gcd": 1})
+        self.assertEqual(self.weights("mix", ""), {"dice": 1, "gcd": 1})
+        self.assertEqual(self.weights("mix", "gcd=2 dice"), {"gcd": 2, "dice": 1})
+
+    def test_a_mixture_that_does_not_count_and_a_name_that_comes_twice_are_refused(self):
+        for task, mix, why in (
+            ("gcd", "dice=2", "counts only where `task` is `mix`"),
+            ("mix", "gcd=2 gcd=3", "names a generator twice"),
+            ("mix", "gcd=0", "the weight of `gcd`"),
+        ):  # fmt: skip
+            with self.assertRaises(Problem) as refused:
+                self.weights(task, mix)
+            self.assertIn(why, str(refused.exception))
 
 
 class Guards(unittest.TestCase):

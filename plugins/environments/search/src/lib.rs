@@ -18,6 +18,7 @@ use plugin_sdk::preset::LANGUAGE_MODEL;
 use plugin_sdk::rendering::Rendering;
 use plugin_sdk::{Format, Proposals, Rendered, Setting, Settings, reading};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use library::Found;
 use question::Question;
@@ -37,6 +38,9 @@ const PLANNED: f64 = 0.4;
 const QUERY_BYTES: usize = 512;
 /// What stands before an answer where only queries can be said.
 const ANSWER: &str = "answer:";
+/// The kinds of action that search and that answer; tags and JSON call them so, too.
+const SEARCHING: &str = "query";
+const ANSWERING: &str = "answer";
 /// How it is told, and in single words.
 const OBSERVATION: &str = "observation";
 const WORDS: &str = "words";
@@ -79,10 +83,10 @@ impl Environment for Search {
             "Single words about a little world for tiny policies, or text about the corpus.",
             [WORDS, "text"],
         ))
-        .action("query", "words to search for, or `answer: ` and the answer")
-        .action("answer", "the answer, in as few words as it takes")
+        .action(SEARCHING, "words to search for, or `answer: ` and the answer")
+        .action(ANSWERING, "the answer, in as few words as it takes")
         .action("plan", "the answer to be given, in as few words as it takes")
-        .formats(&["query", "answer", "plan"])
+        .formats(&[SEARCHING, ANSWERING, "plan"])
         .workflows(&["solo", "searcher-reasoner"])
         .preset(
             LANGUAGE_MODEL,
@@ -159,7 +163,7 @@ impl Environment for Search {
              punctuation and articles.",
             self.documents, self.most_queries,
         );
-        self.format.asked_for(rules)
+        self.format.asked_for(rules) + told_apart(self.format)
     }
 
     fn observe(&self, _seat: &Seat) -> String {
@@ -201,12 +205,13 @@ impl Environment for Search {
             ));
         }
         let answer = last_line(&text);
+        let named = || self.is_named_answer(action).then_some(answer);
         match action.kind.as_str() {
-            "query" => match stated(&text) {
+            SEARCHING => match stated(&text).or_else(named) {
                 Some(answer) => Ok(self.answer(answer)),
                 None => self.search(reading::bare(answer)),
             },
-            "answer" => Ok(self.answer(stated(&text).unwrap_or(answer))),
+            ANSWERING => Ok(self.answer(stated(&text).unwrap_or(answer))),
             "plan" => Ok(self.consider(seat, stated(&text).unwrap_or(answer))),
             _ => Err(Problem::unknown_kind(action)),
         }
@@ -221,10 +226,10 @@ impl Environment for Search {
         let untried = next.and_then(|texts| {
             texts.into_iter().find(|text| !self.queries.contains(&text.to_lowercase()))
         });
-        Some(self.format.written(match untried {
-            Some(query) => Action::new("query", query),
-            None => Action::new("answer", format!("{ANSWER} {answer}")),
-        }))
+        Some(match untried {
+            Some(query) => self.asking(query),
+            None => self.format.written(Action::new(ANSWERING, format!("{ANSWER} {answer}"))),
+        })
     }
 
     fn reveal(&self) -> Option<String> {
@@ -246,6 +251,21 @@ impl Rendered for Search {
 }
 
 impl Search {
+    /// A query in the form that is asked for.
+    fn asking(&self, query: &str) -> Action {
+        match self.format {
+            Format::Tagged => Action::new(SEARCHING, format!("<{SEARCHING}>{query}</{SEARCHING}>")),
+            Format::Json => Action::new(SEARCHING, json!({ SEARCHING: query }).to_string()),
+            format => format.written(Action::new(SEARCHING, query)),
+        }
+    }
+
+    /// Whether what counts of a query stands where the form calls it an answer.
+    fn is_named_answer(&self, Action { kind, text }: &Action) -> bool {
+        let found = |kind: &str| self.format.find(kind, text).ok();
+        matches!(self.format, Format::Tagged | Format::Json) && found(kind) == found(ANSWERING)
+    }
+
     fn search(&mut self, query: &str) -> Result<Outcome, Problem> {
         let end = query.floor_char_boundary(QUERY_BYTES);
         let query = query[..end].trim().to_lowercase();
@@ -307,6 +327,18 @@ impl Search {
         };
         let worth = if self.question.is_answered_by(text) { PLANNED } else { 0.0 };
         outcome.local("plan", self.proposals.pay(seat, worth))
+    }
+}
+
+/// Behind the sentence that asks for a form: how a query is told from an answer there.
+fn told_apart(format: Format) -> &'static str {
+    match format {
+        Format::Any => "",
+        Format::Tagged => " A query counts only between `<query>` and `</query>`.",
+        Format::Json => " A query counts only in JSON, as the text in `{\"query\": \"…\"}`.",
+        Format::Boxed | Format::Fenced | Format::LastLine | Format::Hashes => {
+            " So does a query: where both can be said, an answer has `answer:` before it there."
+        }
     }
 }
 

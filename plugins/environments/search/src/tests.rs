@@ -41,6 +41,27 @@ fn every_needed_document_pays_once_and_the_answer_ends_the_episode() {
 }
 
 #[test]
+fn in_every_form_a_query_is_told_from_an_answer() {
+    let start = |format: &str| Search::start(&task(0).with("format", format)).expect("a task");
+    let by_queries = |game: &Search| ("query".to_owned(), expert(game).1);
+    for format in Format::ALL.map(Format::name) {
+        assert!(play(&mut start(format), expert).1, "{format}");
+        assert!(play(&mut start(format), by_queries).1, "{format}, where all is a query");
+    }
+    for (format, text, told) in [
+        ("tagged", "I know: <answer>GOLD</answer>", "`<query>`"),
+        ("json", "{\"answer\": \"GOLD\"}", "`{\"query\": \"…\"}`"),
+        ("boxed", "\\boxed{answer: GOLD}", "has `answer:` before it there"),
+        ("last-line", "So:\nanswer: GOLD", "has `answer:` before it there"),
+    ] {
+        let mut game = start(format);
+        assert!(game.rules(&Seat::new("player")).contains(told), "{format}");
+        let text = text.replace("GOLD", &game.question.answers[0]);
+        assert_eq!(act(&mut game, "query", &text).status, Status::Solved, "{format}");
+    }
+}
+
+#[test]
 fn what_somebody_asks_can_be_searched_for_and_no_answer_is_judged() {
     let entry = Some(plugin_questions::entry("Who is the mayor?"));
     let asked = Task { entry, ..task(0) };

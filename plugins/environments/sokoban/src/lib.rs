@@ -139,6 +139,11 @@ impl Environment for Sokoban {
             None => wanted.draw(task)?,
         };
         let (measure, left) = Measure::of(&level, &here);
+        // Else it would be solved by saying nothing, or lost whatever is said.
+        if task.entry.is_some() && (here.is_solved(&level) || left == Left::Never) {
+            let fault = if left == Left::Never { "cannot be solved" } else { "is solved already" };
+            return Err(Problem::task(format!("the level {fault}")));
+        }
         Ok(Sokoban {
             level,
             here,

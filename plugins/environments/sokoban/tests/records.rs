@@ -67,6 +67,15 @@ fn it_is_solved_by_nothing_but_boxes_on_goals_after_the_last_move() {
     assert_eq!(after(&loiter), (Status::Ongoing, false), "time solves nothing");
 }
 
+#[test]
+fn a_level_with_nothing_left_to_do_or_to_hope_for_is_refused() {
+    let refused = |level| Sokoban::start(&task(level)).err().expect("a refusal").sentence();
+    let solved = refused("######\n#@ * #\n######");
+    assert_eq!(solved, "invalid task: the level is solved already");
+    let lost = refused("######\n#$ . #\n# @  #\n######");
+    assert_eq!(lost, "invalid task: the level cannot be solved");
+}
+
 /// Puzzles of reasoning-gym 0.1.25, each with answers and whether the package's
 /// own scorer accepts them.
 const GYM: &str = include_str!("gym.jsonl");

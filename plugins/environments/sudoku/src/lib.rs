@@ -123,11 +123,21 @@ impl Environment for Sudoku {
             Some(entry) => Puzzle::of_record(entry)?,
             None => Puzzle::draw(task)?,
         };
+        let (size, rows): (usize, _) = (task.settings.integer("size")?, puzzle.clues.size());
+        let view: View = task.settings.choice("observation")?;
+        let format = Format::of(&task.settings)?;
+        // A vocabulary was promised, and a record may not break it.
+        if rows != size && view != View::Text && format == Format::Any {
+            return Err(Problem::settings(format!(
+                "the record has {rows} rows, but the words are those of `size = {size}`: set \
+                 `size = {rows}`, or `observation = \"text\"`"
+            )));
+        }
         Ok(Sudoku {
             game: Game::new(puzzle),
             edits_per_turn: task.settings.integer("edits_per_turn")?,
-            view: task.settings.choice("observation")?,
-            format: Format::of(&task.settings)?,
+            view,
+            format,
             is_sight_split: task.settings.text("sight")? == "split",
             rewards: Rewards::of(&task.settings)?,
             best: 0.0,

@@ -121,10 +121,11 @@ impl Workflow for Aggregate {
         if seats[1] > 0 {
             briefing.require_run()?;
         }
+        let language = briefing.settings.text("language")?;
         Ok(Aggregate {
-            language: briefing.settings.text("language")?.to_owned(),
+            language: language.to_owned(),
             reasoner: REASONER.begin(briefing, Some(kinds.acting()))?,
-            tool: TOOL.begin(briefing, None)?,
+            tool: TOOL.begin(briefing, None)?.also(&tool::in_language(language)),
             aggregator: AGGREGATOR.begin(briefing, Some(kinds.acting()))?,
             kinds,
             seats,

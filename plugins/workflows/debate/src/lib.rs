@@ -41,8 +41,9 @@ pub struct Debate {
     rounds: u32,
     /// What each of them sees.
     seen: Vec<String>,
-    /// Rounds since the last action.
+    /// Rounds since the last action, and the one that decides: no later than their last turn.
     round: u32,
+    last: u32,
     /// What each of them said in this round.
     said: Vec<String>,
     /// Answers that the others read before they decided, where none are scored.
@@ -79,6 +80,7 @@ impl Workflow for Debate {
             kinds,
             seen: Vec::new(),
             round: 0,
+            last: 0,
             said: Vec::new(),
             read: Open::default(),
         })
@@ -122,6 +124,7 @@ impl Debate {
     fn begin(&mut self, views: &[View]) -> Step {
         self.seen = self.seats().map(|seat| seen_by(views, &seat)).collect();
         self.round = 0;
+        self.last = self.rounds.min(self.debater.turns_left(0));
         self.said.clear();
         self.ask()
     }
@@ -144,12 +147,12 @@ impl Debate {
 
     /// Whether what is said in this round is only read by the others, and not scored.
     fn is_read(&self) -> bool {
-        self.round < self.rounds && !self.kinds.scores_proposals()
+        self.round < self.last && !self.kinds.scores_proposals()
     }
 
     /// One more round, or what most of them say.
     fn go_on(&mut self) -> Step {
-        if self.round < self.rounds {
+        if self.round < self.last {
             return self.ask();
         }
         let chosen = majority(&self.said);
@@ -157,28 +160,42 @@ impl Debate {
     }
 }
 
-/// The first answer that most of them give; in a tie the first one.
+/// The first answer that most of them give; in a tie the first one. What says nothing, as one
+/// that was cut, is chosen only where nobody says anything.
 fn majority(said: &[String]) -> usize {
     let bare = |text: &String| -> String {
         conclusion(text).chars().filter(|c| !c.is_whitespace()).collect()
     };
     let answers: Vec<String> = said.iter().map(bare).collect();
+    let says = |one: usize| answers[one].chars().any(char::is_alphanumeric);
     let votes = |one: usize| answers.iter().filter(|other| **other == answers[one]).count();
-    (0..answers.len()).rev().max_by_key(|&one| votes(one)).unwrap_or(0)
+    (0..answers.len()).rev().max_by_key(|&one| (says(one), votes(one))).unwrap_or(0)
 }
 
 plugin_sdk::export!(workflow: Debate);
 
 #[cfg(test)]
 mod tests {
+    use plugin_sdk::workflow::CUT;
+
     use super::majority;
+
+    fn of(said: &[&str]) -> usize {
+        majority(&said.iter().map(|&s| s.to_owned()).collect::<Vec<_>>())
+    }
 
     #[test]
     fn what_most_say_counts_and_of_equals_the_first() {
-        let of = |said: &[&str]| majority(&said.iter().map(|&s| s.to_owned()).collect::<Vec<_>>());
         assert_eq!(of(&["1", "so\n2", "Answer: 2"]), 1);
         assert_eq!(of(&["1", "```\n2\n```", "So:\n```\n2\n```\nDone."]), 1);
         assert_eq!(of(&["1", "2"]), 0);
         assert_eq!(of(&["3", "1", "1", "2", "2"]), 1);
+    }
+
+    #[test]
+    fn nothing_and_what_was_cut_is_no_vote() {
+        assert_eq!(of(&[CUT, CUT, "2"]), 2);
+        assert_eq!(of(&["", "1", "", "2", "2"]), 3);
+        assert_eq!(of(&["", CUT, CUT]), 1, "nobody says anything");
     }
 }

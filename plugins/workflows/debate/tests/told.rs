@@ -34,6 +34,20 @@ fn what_the_others_only_read_is_worth_what_they_decide() {
 }
 
 #[test]
+fn the_last_turn_is_the_last_round() {
+    let chosen = [("debaters", 2.into()), ("rounds", 8.into())];
+    let mut team = Rehearsal::<Debate>::begin(&["moves"], &chosen);
+    let seats = [0, 1].map(|instance| Seat::numbered("debater", instance));
+    for _ in 0..8 {
+        seats.iter().for_each(|seat| drop(team.says(seat, "D").open()));
+    }
+    team.becomes(&[(true, "")]);
+    assert_eq!(team.open().len(), 0, "what is said in the ninth turn of nine is done");
+    seats.iter().for_each(|seat| drop(team.says(seat, "U").open()));
+    assert_eq!(team.acts()[0].action.text, "U");
+}
+
+#[test]
 fn keeps_the_contract() {
     check_workflow::<Debate>().assert_passed();
 }

@@ -51,6 +51,14 @@ impl Design {
         Ok(design)
     }
 
+    /// What a designer is told of how large a design may be.
+    pub fn limits(executors: u32) -> String {
+        format!(
+            "A team has at most {executors} members, and an order at most {ORDER} names. A name \
+             has at most {NAME} characters, a task at most {TASK}."
+        )
+    }
+
     fn check(&self, executors: usize) -> Result<(), String> {
         let members = self.team.len();
         if !(1..=executors).contains(&members) {

@@ -99,10 +99,11 @@ impl Workflow for Designer {
 
     fn start(briefing: &Briefing) -> Result<Self, Problem> {
         let kinds = Kinds::choose(&briefing.settings, &briefing.actions)?;
+        let executors = briefing.settings.integer("executors")?;
         Ok(Designer {
-            designer: DESIGNER.begin(briefing, None)?,
+            designer: DESIGNER.begin(briefing, None)?.also(&Design::limits(executors)),
             executor: EXECUTOR.begin(briefing, Some(kinds.acting()))?,
-            executors: briefing.settings.integer("executors")?,
+            executors,
             kinds,
             seen: Vec::new(),
             design: Design::default(),

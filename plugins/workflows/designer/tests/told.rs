@@ -36,6 +36,16 @@ fn a_design_and_all_but_the_last_answer_are_worth_what_that_does() {
 }
 
 #[test]
+fn the_designer_is_told_how_large_a_team_may_be() {
+    let team = Rehearsal::<Designer>::of_language_models(&["moves"], &[("executors", 2.into())]);
+    let told = team.prompt("designer")[0].text();
+    assert!(
+        told.contains("A team has at most 2 members, and an order at most 16 names."),
+        "{told}"
+    );
+}
+
+#[test]
 fn keeps_the_contract() {
     check_workflow::<Designer>().assert_passed();
 }

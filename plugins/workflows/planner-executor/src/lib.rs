@@ -47,8 +47,8 @@ const TO_READ: [(RolePrompt, &str, &str); 2] = [
         "{observation}\n\nThe planner proposes this plan: {plan}",
     ),
 ];
-/// Words of a plan that the executor gets to see.
-const PLAN_WORDS: usize = 20;
+/// Characters of a plan that the executor gets to see.
+const PLAN: usize = 2000;
 
 /// One session of the two.
 #[derive(Serialize, Deserialize)]
@@ -96,8 +96,8 @@ impl Workflow for PlannerExecutor {
         match event {
             Event::Begun(views) => Ok(self.ask_planner(&seen_by(&views, &Seat::new(PLANNER.role)))),
             Event::Replied(reply) if reply.seat.role == PLANNER.role => {
-                let words = conclusion(reply.answer()).split_whitespace().take(PLAN_WORDS);
-                self.plan = words.collect::<Vec<_>>().join(" ");
+                let words: Vec<&str> = conclusion(reply.answer()).split_whitespace().collect();
+                self.plan = words.join(" ").chars().take(PLAN).collect();
                 Ok(Step::act(&reply.seat, "plan", reply.answer()))
             }
             Event::Replied(reply) if reply.seat.role == EXECUTOR.role => {

@@ -47,6 +47,14 @@ fn the_executor_is_shown_the_plan_however_it_is_written() {
 }
 
 #[test]
+fn a_long_plan_is_shown_as_a_whole() {
+    let plan = ["D R"; 30].join(" ");
+    let mut team = Team::begin(&KINDS, &[]);
+    team.says("planner", &plan).becomes(&[(true, "")]);
+    assert_eq!(team.told("executor"), format!("executor seen 2 plan {plan}"));
+}
+
+#[test]
 fn each_is_in_the_situation_of_what_it_sees_itself() {
     let mut team = Team::begin(&KINDS, &[("situations", "first=1; second=2".into())]);
     assert_eq!(team.situation("planner").as_deref(), Some("first"));

@@ -118,12 +118,18 @@ impl Workflow for PlannerWorkers {
 
     fn start(briefing: &Briefing) -> Result<Self, Problem> {
         let kinds = Kinds::choose(&briefing.settings, &briefing.actions)?;
+        let workers: usize = briefing.settings.integer("workers")?;
+        let turns: u32 = briefing.settings.integer("turns")?;
+        let limits = format!(
+            "At most {workers} of your instructions are carried out, the first ones. A worker sees \
+             the first {SHOWN} characters of its instruction and has at most {turns} turns for it."
+        );
         Ok(PlannerWorkers {
-            planner: PLANNER.begin(briefing, None)?,
+            planner: PLANNER.begin(briefing, None)?.also(&limits),
             worker: WORKER.begin(briefing, Some(kinds.acting()))?,
             kinds,
-            workers: briefing.settings.integer("workers")?,
-            turns: briefing.settings.integer("turns")?,
+            workers,
+            turns,
             seen: Default::default(),
             plan: Plan::default(),
             planned: Open::default(),

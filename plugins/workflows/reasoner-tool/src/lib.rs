@@ -68,8 +68,10 @@ pub struct ReasonerTool {
     tool: Prompt,
     /// What the reasoner and the tool see.
     seen: [String; 2],
-    /// Questions to both since the last action.
+    /// Questions to both since the last action, and the one that decides: no later than their last
+    /// turn.
     round: u32,
+    last: u32,
     /// The reasoner's whole answer, and the tool's program or what it printed.
     said: [String; 2],
     /// Answers since the last action: those that disagree are worth what the next
@@ -107,14 +109,16 @@ impl Workflow for ReasonerTool {
     fn start(briefing: &Briefing) -> Result<Self, Problem> {
         briefing.require_run()?;
         let kinds = Kinds::choose(&briefing.settings, &briefing.actions)?;
+        let language = briefing.settings.text("language")?;
         Ok(ReasonerTool {
-            language: briefing.settings.text("language")?.to_owned(),
+            language: language.to_owned(),
             rounds: briefing.settings.integer("rounds")?,
             reasoner: REASONER.begin(briefing, Some(kinds.acting()))?,
-            tool: TOOL.begin(briefing, None)?,
+            tool: TOOL.begin(briefing, None)?.also(&tool::in_language(language)),
             kinds,
             seen: Default::default(),
             round: 0,
+            last: 0,
             said: Default::default(),
             open: Open::default(),
         })
@@ -163,6 +167,7 @@ impl ReasonerTool {
     fn begin(&mut self, views: &[View]) -> Step {
         self.seen = [REASONER.role, TOOL.role].map(|role| seen_by(views, &Seat::new(role)));
         self.round = 0;
+        self.last = self.rounds.min(self.reasoner.turns_left(0));
         self.ask("")
     }
 
@@ -178,7 +183,7 @@ impl ReasonerTool {
     /// Act if both say the same, or if this was the last round.
     fn decide(&mut self) -> Step {
         let answers = [0, 1].map(|who| conclusion(&self.said[who]));
-        if agree(answers) || self.round >= self.rounds {
+        if agree(answers) || self.round >= self.last {
             return self.kinds.act(REASONER.role, &self.said[0]);
         }
         let shown = |who: usize| -> String { answers[who].chars().take(SHOWN).collect() };

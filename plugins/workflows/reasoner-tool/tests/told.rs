@@ -37,6 +37,26 @@ fn to_disagree_is_worth_what_the_next_answers_come_to() {
 }
 
 #[test]
+fn in_the_last_turn_the_reasoners_answer_counts() {
+    let mut team = Rehearsal::<ReasonerTool>::begin(&["moves"], &[("rounds", 8.into())]);
+    let disagree = |team: &mut Rehearsal<ReasonerTool>| {
+        team.says("reasoner", "D").says("tool", "print('U')").returns(&[(true, "U")]);
+    };
+    (0..8).for_each(|_| disagree(&mut team));
+    team.becomes(&[(true, "")]);
+    disagree(&mut team);
+    assert_eq!(team.acts()[0].action.text, "D", "it is the ninth turn of nine");
+}
+
+#[test]
+fn a_tool_is_told_in_which_language_to_write() {
+    let chosen = [("language", "javascript".into()), ("tool_task", "Write.".into())];
+    let team = Rehearsal::<ReasonerTool>::of_language_models(&["answer"], &chosen);
+    let told = team.prompt("tool")[0].text();
+    assert!(told.ends_with("Write. The program has to be written in the language `javascript`."));
+}
+
+#[test]
 fn keeps_the_contract() {
     check_workflow::<ReasonerTool>().assert_passed();
 }

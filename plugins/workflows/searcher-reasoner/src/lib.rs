@@ -23,7 +23,7 @@ const REASONER: RolePrompt = RolePrompt {
     task: "You are the reasoner: answer the question from what was found, or say `more` if \
            something is missing.",
     message: "reasoner {observation}",
-    fields: &["observation", "feedback", "turns_left"],
+    fields: &["observation", "last", "feedback", "turns_left"],
 };
 /// What language models are told instead.
 const TO_READ: [(RolePrompt, &str, &str); 2] = [
@@ -38,12 +38,15 @@ const TO_READ: [(RolePrompt, &str, &str); 2] = [
         REASONER,
         "You are the reasoner in a team of two. You see the question and what a searcher has \
          found. Answer the question from that. If something is missing, answer with nothing but \
-         the word `more`, and the searcher goes on. You are rewarded, as a team, for the answer.",
-        "{observation}",
+         the word `more`, and the searcher goes on, as long as it may. You are rewarded, as a \
+         team, for the answer.",
+        "{observation}\n\n{last}",
     ),
 ];
 /// What the reasoner says who has found too little.
 const MORE: &str = "more";
+/// What the reasoner is told, where its message has the field, when it has to answer.
+const LAST: &str = "The searcher cannot go on any more: answer now, as well as you can.";
 const QUERY: &str = "query";
 const ANSWER: &str = "answer";
 
@@ -52,8 +55,8 @@ const ANSWER: &str = "answer";
 pub struct SearcherReasoner {
     searcher: Prompt,
     reasoner: Prompt,
+    /// Queries that there may be, no more than there are turns, and those so far.
     rounds: u32,
-    /// Queries so far.
     round: u32,
     /// What the searcher sees.
     observation: String,
@@ -92,7 +95,7 @@ impl Workflow for SearcherReasoner {
         Ok(SearcherReasoner {
             searcher: SEARCHER.begin(briefing, Some(QUERY))?,
             reasoner: REASONER.begin(briefing, Some(ANSWER))?,
-            rounds: briefing.settings.integer("rounds")?,
+            rounds: briefing.settings.integer::<u32>("rounds")?.min(briefing.max_turns),
             round: 0,
             observation: String::new(),
             reasoned: Open::default(),
@@ -110,7 +113,7 @@ impl Workflow for SearcherReasoner {
             }
             Event::Replied(reply) => {
                 self.reasoned.take(&reply);
-                if says(reply.answer(), MORE) && self.round < self.rounds {
+                if says(reply.answer(), MORE) && !self.is_last() {
                     return Ok(self.search());
                 }
                 Ok(Step::act(&reply.seat, ANSWER, reply.answer()))
@@ -119,8 +122,9 @@ impl Workflow for SearcherReasoner {
             Event::Acted(seen) if seen.mover().is_some_and(|it| it.role == SEARCHER.role) => {
                 self.observation = seen.seen_by(&Seat::new(SEARCHER.role));
                 let observation = seen.seen_by(&Seat::new(REASONER.role));
-                let request = self.reasoner.request(0, &[("observation", &observation)]);
-                Ok(Step::ask(request.open()))
+                let last = if self.is_last() { LAST } else { "" };
+                let values = [("observation", observation.as_str()), ("last", last)];
+                Ok(Step::ask(self.reasoner.request(0, &values).open()))
             }
             Event::Acted(seen) => {
                 let step = self.ask_searcher(&seen.views);
@@ -142,6 +146,11 @@ impl Workflow for SearcherReasoner {
 }
 
 impl SearcherReasoner {
+    /// Whether the searcher cannot search again, so that to ask for more is an answer.
+    fn is_last(&self) -> bool {
+        self.round >= self.rounds
+    }
+
     fn ask_searcher(&mut self, views: &[View]) -> Step {
         self.observation = seen_by(views, &Seat::new(SEARCHER.role));
         self.search()

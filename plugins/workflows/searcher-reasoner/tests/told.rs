@@ -29,6 +29,30 @@ fn to_ask_for_more_is_worth_what_the_answer_will_be() {
 }
 
 #[test]
+fn a_language_model_is_told_when_it_has_to_answer_and_a_tiny_policy_as_before() {
+    let (kinds, rounds) = (["query", "answer"], [("rounds", 2.into())]);
+    let mut team = Rehearsal::<SearcherReasoner>::of_language_models(&kinds, &rounds);
+    team.says("searcher", "Rome").becomes(&[(true, "")]);
+    assert!(!team.told("reasoner").contains("answer now"), "{}", team.told("reasoner"));
+    team.says("reasoner", "more").says("searcher", "Rome date").becomes(&[(true, "")]);
+    assert!(team.told("reasoner").contains("answer now"), "{}", team.told("reasoner"));
+    let mut team = Rehearsal::<SearcherReasoner>::begin(&kinds, &[("rounds", 1.into())]);
+    team.says("searcher", "Rome").becomes(&[(true, "")]);
+    assert_eq!(team.told("reasoner"), "reasoner seen 2");
+}
+
+#[test]
+fn who_asks_for_more_in_the_last_turn_has_answered() {
+    let kinds = ["query", "answer"];
+    let mut team = Rehearsal::<SearcherReasoner>::begin(&kinds, &[("rounds", 16.into())]);
+    for _ in 0..8 {
+        team.says("searcher", "Rome").becomes(&[(true, "")]).says("reasoner", "more");
+    }
+    team.says("searcher", "Rome").becomes(&[(true, "")]).says("reasoner", "more");
+    assert_eq!(team.acts()[0].action.kind, "answer", "it is the ninth turn of nine");
+}
+
+#[test]
 fn keeps_the_contract() {
     check_workflow::<SearcherReasoner>().assert_passed();
 }

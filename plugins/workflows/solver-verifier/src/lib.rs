@@ -64,8 +64,10 @@ pub struct SolverVerifier {
     verifier: Prompt,
     /// What the solver and the verifier see.
     seen: [String; 2],
-    /// Answers since the last action.
+    /// Answers since the last action, and the one that needs no verdict: no later than the
+    /// solver's last turn.
     round: u32,
+    last: u32,
     solution: String,
     /// Whether the solution is being done, not only scored.
     decided: bool,
@@ -109,6 +111,7 @@ impl Workflow for SolverVerifier {
             kinds,
             seen: Default::default(),
             round: 0,
+            last: 0,
             solution: String::new(),
             decided: false,
             proposed: Open::default(),
@@ -157,6 +160,7 @@ impl SolverVerifier {
     fn begin(&mut self, views: &[View]) -> Step {
         self.seen = [SOLVER.role, VERIFIER.role].map(|role| seen_by(views, &Seat::new(role)));
         self.round = 0;
+        self.last = self.rounds.min(self.solver.turns_left(0));
         self.decided = false;
         self.ask_solver(None)
     }
@@ -180,7 +184,7 @@ impl SolverVerifier {
 
     /// Unless nothing depends on it: the last answer there may be is done.
     fn ask_verifier(&mut self) -> Step {
-        if self.round >= self.rounds {
+        if self.round >= self.last {
             return self.decide();
         }
         let values = [("observation", self.seen[1].as_str()), ("solution", &self.solution)];

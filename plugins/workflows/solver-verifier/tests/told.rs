@@ -53,6 +53,14 @@ fn nobody_is_asked_for_a_verdict_of_which_nothing_depends() {
 }
 
 #[test]
+fn in_the_solvers_last_turn_nobody_is_asked_for_a_verdict() {
+    let mut team = Team::begin(&["moves"], &[("rounds", 8.into())]);
+    (0..7).for_each(|_| drop(team.says("solver", "D").says("verifier", "reject").open()));
+    team.says("solver", "D").becomes(&[(true, "")]).says("solver", "U");
+    assert_eq!(team.acts()[0].action.text, "U", "it is the ninth turn of nine");
+}
+
+#[test]
 fn the_expert_accepts_its_own_solution_and_rejects_another() {
     for (said, verdict) in [("So:\nD D", "accept"), ("D  D", "accept"), ("U", "reject")] {
         let mut team = Team::begin(&["moves"], &[]);

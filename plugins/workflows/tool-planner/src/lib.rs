@@ -89,9 +89,10 @@ impl Workflow for ToolPlanner {
     fn start(briefing: &Briefing) -> Result<Self, Problem> {
         briefing.require_run()?;
         let kinds = Kinds::choose(&briefing.settings, &briefing.actions)?;
+        let language = briefing.settings.text("language")?;
         Ok(ToolPlanner {
-            language: briefing.settings.text("language")?.to_owned(),
-            tool: TOOL.begin(briefing, None)?,
+            language: language.to_owned(),
+            tool: TOOL.begin(briefing, None)?.also(&tool::in_language(language)),
             planner: PLANNER.begin(briefing, Some(kinds.acting()))?,
             kinds,
             seen: Default::default(),
