@@ -7,7 +7,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use crate::projects::{commands, shortened, type_in};
+use crate::projects::{Shell, commands, shortened, type_in};
 
 pub fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -27,9 +27,10 @@ fn follow(page: &str) {
     let folder = TempDir::new().unwrap();
     let commands = commands(page);
     assert!(commands.len() > 10, "{commands:?}");
+    let mut shell = Shell::open(folder.path());
     for command in commands {
         let trains = command.starts_with("host train");
-        let said = type_in(folder.path(), &shortened(&command)).unwrap();
+        let said = shell.type_in(&shortened(&command)).unwrap();
         if command.contains("--oracle") {
             assert!(said.contains("Solved"), "{command}: {said}");
         }

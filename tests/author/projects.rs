@@ -1,7 +1,7 @@
 //! Plugins by people who have this program and no clone: what the docs tell
 //! them to type, in an empty folder.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tempfile::TempDir;
@@ -49,6 +49,25 @@ pub fn type_in(folder: &Path, line: &str) -> Result<String, String> {
     if output.status.success() { Ok(said) } else { Err(format!("`{line}` failed:\n{said}")) }
 }
 
+/// A shell that stays open: a line begins in the folder in which the one before it ended.
+pub struct Shell {
+    folder: PathBuf,
+}
+
+impl Shell {
+    pub fn open(folder: &Path) -> Self {
+        Shell { folder: folder.to_owned() }
+    }
+
+    pub fn type_in(&mut self, line: &str) -> Result<String, String> {
+        let ended = tempfile::NamedTempFile::new().unwrap();
+        let end = format!("[ $? = 0 ]\npwd > '{}'", ended.path().display());
+        let said = type_in(&self.folder, &format!("{line}\n{end}"))?;
+        self.folder = std::fs::read_to_string(ended.path()).unwrap().trim_end().into();
+        Ok(said)
+    }
+}
+
 /// All commands of a page, in its order.
 fn follow(page: &str, project: &str) -> TempDir {
     follow_with(page, project, ("", ""))
@@ -62,9 +81,10 @@ fn follow_with(page: &str, project: &str, (from, to): (&str, &str)) -> TempDir {
     std::fs::create_dir_all(&built).unwrap();
     let commands = commands(page);
     assert!(commands.len() > 4, "{commands:?}");
+    let mut shell = Shell::open(folder.path());
     for command in commands {
         let command = if from.is_empty() { command } else { command.replace(from, to) };
-        let said = type_in(folder.path(), &shortened(&command)).unwrap();
+        let said = shell.type_in(&shortened(&command)).unwrap();
         if command.starts_with("host plugin new") {
             std::os::unix::fs::symlink(&built, folder.path().join(project).join("target")).unwrap();
         }

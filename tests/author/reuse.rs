@@ -24,7 +24,7 @@ fn ordinal(episode: &mut LiveEpisode) -> String {
 fn after(environment: &EnvironmentPlugin, deed: &str) -> String {
     let mut episode = environment.start(&task(environment, "", 0)).unwrap();
     let done = episode.act(vec![Move::new("player", "do", deed)]);
-    assert_eq!(done.is_err(), deed == "fail");
+    assert_eq!(done.is_err(), ["fail", "refuse"].contains(&deed));
     drop(episode);
     ordinal(&mut environment.start(&task(environment, "", 1)).unwrap())
 }
@@ -42,9 +42,10 @@ fn an_instance_of_a_plugin_that_says_it_is_reusable_serves_episode_after_episode
 }
 
 #[test]
-fn an_instance_that_failed_or_leaks_is_not_used_again() {
+fn an_instance_that_failed_or_reported_a_problem_or_leaks_is_not_used_again() {
     assert_eq!(after(&environment(fixture("counting-environment")), "end"), "2");
     assert_eq!(after(&environment(fixture("counting-environment")), "fail"), "1");
+    assert_eq!(after(&environment(fixture("counting-environment")), "refuse"), "1");
     assert_eq!(after(&environment(fixture("counting-environment")), "leak"), "1");
 }
 

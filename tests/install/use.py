@@ -4,11 +4,21 @@ import os
 import signal
 import threading
 from pathlib import Path
+from unittest.mock import patch
 
 import troupe
+from troupe.websocket import WebSocket
+
+
+class Float64(float):
+    """A number that writes its type beside its value, as NumPy's do."""
+
+    def __repr__(self) -> str:
+        return f"np.float64({super().__repr__()})"
+
 
 SMALL = {
-    "imitation": {"max_steps": 3, "success": 0.0, "tasks": 16},
+    "imitation": {"max_steps": 3, "success": Float64(0.0), "tasks": 16},
     "validation.tasks": 8,
     "validation.tasks_during_training": 8,
     "rollout": {"tasks_per_step": 2, "branches": 2},
@@ -96,6 +106,19 @@ with troupe.Environment("sudoku", size=4) as sudoku:
         sudoku.step("pass", nonsense=1)
     except troupe.RequestError as refused:
         assert refused.code == "VALIDATION_ERROR", refused
+    # Interrupted while it waits: the next question does not get this one's answer.
+    with patch.object(WebSocket, "_receive", side_effect=KeyboardInterrupt):
+        try:
+            sudoku.step("pass")
+        except KeyboardInterrupt:
+            pass
+    try:
+        sudoku.step("pass")
+    except troupe.RequestError as refused:
+        assert "reset" in refused.message, refused
+    else:
+        raise AssertionError("the episode was given up")
+    assert sudoku.reset(seed=3).text == seen.text
 with troupe.Environment("plan-path", workflow="planner-executor", walls=0) as team:
     assert team.reset(seed=1).observation["role"] == "planner"
     # Longer than a small frame of the protocol.

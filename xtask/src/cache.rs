@@ -64,9 +64,40 @@ pub fn remove_dir(path: &Path) -> Result<()> {
     }
 }
 
+/// Puts a new folder in the place of another, if there is one. Until it stands, the old one is
+/// only moved aside: removing it can take a while, and may be interrupted.
+pub fn replace_dir(path: &Path, new: &Path) -> Result<()> {
+    let old = path.with_added_extension("old");
+    remove_dir(&old)?;
+    let place = || -> io::Result<()> {
+        if path.exists() {
+            fs::rename(path, &old)?;
+        }
+        fs::rename(new, path).inspect_err(|_| {
+            // The first failure is the one to tell of.
+            let _ = fs::rename(&old, path);
+        })
+    };
+    place().with_context(|| format!("cannot replace `{}`", path.display()))?;
+    remove_dir(&old)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_stays_until_the_one_that_replaces_it_stands() {
+        let folder = tempfile::tempdir().unwrap();
+        let [path, new] = ["path", "new"].map(|name| folder.path().join(name));
+        fs::create_dir_all(path.join("one")).unwrap();
+        assert!(replace_dir(&path, &new).is_err(), "there is no new one");
+        assert!(path.join("one").is_dir());
+        fs::create_dir_all(new.join("other")).unwrap();
+        replace_dir(&path, &new).unwrap();
+        assert!(path.join("other").is_dir() && !path.join("one").exists());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
 
     #[test]
     fn a_fresh_folder_is_empty() {

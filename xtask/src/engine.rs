@@ -1,4 +1,4 @@
-//! `cargo xtask engine`: a server that speaks Tinker's wire and really trains, SkyRL's on JAX.
+//! `cargo xtask engine`: a server that speaks Tinker's protocol and really trains, SkyRL's on JAX.
 
 use std::env;
 use std::fs::{self, File};

@@ -40,8 +40,10 @@ pub fn write(workspace: &Workspace, layout: &Layout, folder: &Path) -> Result<()
     let blobs = work.join("blobs/sha256");
     fresh_dir(&work)?;
     fs::create_dir_all(&blobs)?;
-    let packages = Cache::open()?.join("debian-base");
-    let (base, versions) = base::lay_out(&packages)?;
+    // Another task that brings packages waits until they are laid out.
+    let cache = Cache::open()?;
+    let (base, versions) = base::lay_out(&cache.join("debian-base"))?;
+    drop(cache);
     let (libtorch, rest) = package(layout)?;
     let trees = [base, libtorch, rest];
     let mut layers = Vec::new();

@@ -103,10 +103,7 @@ impl Layout {
                 Err(_) => {}
             }
         }
-        let parts = prefix.join(PARTS);
-        crate::cache::remove_dir(&parts)?;
-        fs::rename(&partial, &parts)
-            .with_context(|| format!("cannot create `{}`", parts.display()))?;
+        crate::cache::replace_dir(&prefix.join(PARTS), &partial)?;
         let program = self.source(Path::new(PROGRAM));
         program.map_or(Ok(()), |program| copy(program, &prefix.join(PROGRAM)))
     }

@@ -7,9 +7,9 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
-use crate::cache::{Cache, fresh_dir, remove_dir};
+use crate::cache::{Cache, fresh_dir, replace_dir};
 use crate::pins::{CUDA, LIBTORCH, Pin};
 use crate::workspace::Workspace;
 use crate::{progress, wheel};
@@ -65,18 +65,7 @@ fn install(pins: &[Pin], deps: &Path, cache: &Cache, flavour: Flavour) -> Result
         wheel::unpack(wheel, &partial, pin.name, |path| flavour.keeps(path))?;
     }
     fs::write(partial.join(STAMP), stamp(pins))?;
-    replace(deps, &partial).with_context(|| format!("cannot replace `{}`", deps.display()))
-}
-
-/// Puts the new folder in the old one's place first: removing the old one can take a while.
-fn replace(folder: &Path, new: &Path) -> Result<()> {
-    let old = folder.with_extension("old");
-    remove_dir(&old)?;
-    if folder.exists() {
-        fs::rename(folder, &old)?;
-    }
-    fs::rename(new, folder)?;
-    remove_dir(&old)
+    replace_dir(deps, &partial)
 }
 
 fn stamp(pins: &[Pin]) -> String {

@@ -169,7 +169,7 @@ enum Task {
         /// tiny, small, qwen3-0.6b, qwen3-1.7b or qwen3-8b
         shape: String,
     },
-    /// Bring, start and stop a server that trains adapters over Tinker's wire (SkyRL on JAX)
+    /// Bring, start and stop a server that trains adapters over Tinker's protocol (SkyRL on JAX)
     Engine {
         /// Folder of the base, which is also its name there
         #[arg(long, value_name = "FOLDER")]

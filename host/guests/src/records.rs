@@ -258,8 +258,7 @@ fn shuffled(count: u32, seed: Seed) -> Arc<[u32]> {
 
 fn named_split(record: &[u8], field: &str) -> Option<Split> {
     let record: serde_json::Value = serde_json::from_slice(record).ok()?;
-    let name = record.get(field)?.as_str()?;
-    Split::ALL.into_iter().find(|split| split.name() == name)
+    Split::named(record.get(field)?.as_str()?)
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use troupe_core::error::{Coded, ExitCode};
 use troupe_core::installation::plugin_folders;
 use troupe_core::storage::{StorageError, digest_file};
 use troupe_guests::plugin::{
-    Grant, Grants, Plugin, PluginError, PluginLibrary, SandboxGrant, find_plugin,
+    Grant, Grants, Plugin, PluginError, PluginLibrary, SandboxGrant, find_named, find_plugin,
 };
 use troupe_guests::retrieval::{Corpus, CorpusError};
 
@@ -84,10 +84,10 @@ pub fn interpreters(config: &Config) -> Result<BTreeMap<String, String>, Storage
     let folders: Vec<PathBuf> =
         config.plugins.path.iter().cloned().chain(plugin_folders()).collect();
     // What is not named is looked up when a program in that language is to be run.
-    let standard = ["python", "javascript"].map(PathBuf::from);
+    let standard = ["python", "javascript"].map(|language| find_named(language, &folders));
     let named = config.plugins.files.iter().chain(&config.sandbox.interpreters);
-    for name in named.chain(&standard) {
-        let Ok(file) = find_plugin(name, &folders) else { continue };
+    for found in named.map(|name| find_plugin(name, &folders)).chain(standard) {
+        let Ok(file) = found else { continue };
         let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         if let Entry::Vacant(unknown) = digests.entry(stem) {
             unknown.insert(digest_file(&file)?);

@@ -11,7 +11,7 @@ use troupe_core::config::SandboxConfig;
 use troupe_core::installation::{self, plugin_folders};
 use troupe_core::parallel;
 use troupe_core::program::{Execution, Program, RunLimits, Runner, SandboxError};
-use troupe_guests::plugin::{PluginError, find_plugin};
+use troupe_guests::plugin::{ComponentFile, PluginError, find_named, find_plugin};
 
 /// Workers a run may lose before it is given up.
 const ATTEMPTS: usize = 3;
@@ -105,7 +105,9 @@ impl Sandbox {
         if let Some(source) = sources.get(language) {
             return Ok(source.clone());
         }
-        let file = find_plugin(Path::new(language), &self.shared.folders)?;
+        let file = find_named(language, &self.shared.folders)?;
+        // A worker would say in words only that it is no component.
+        ComponentFile::read(&file)?;
         let (_, source) = self.load(Some(language), &file)?;
         sources.insert(language.to_owned(), source.clone());
         Ok(source)
@@ -169,7 +171,9 @@ impl Sandbox {
         match self.interpreter(language) {
             Ok(source) => Ok(source),
             Err(
-                error @ (StartError::Plugin(PluginError::Missing { .. })
+                error @ (StartError::Plugin(
+                    PluginError::Missing { .. } | PluginError::NotAComponent(..),
+                )
                 | StartError::NoInterpreter { .. }),
             ) => unknown(format!(": {error}")),
             Err(error) => Err(SandboxError::harness(error.to_string())),
@@ -270,4 +274,23 @@ fn refused(file: &Path, reason: String) -> StartError {
 /// A panic elsewhere leaves the lists as they are.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_language_whose_file_is_no_component_is_unknown_and_no_failure_of_the_harness() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("lua.wasm"), b"print(1)").unwrap();
+        std::fs::write(folder.path().join("cobol"), b"").unwrap();
+        let sandbox = Sandbox::with_worker(Path::new("none"), 1, &[folder.path().to_owned()]);
+        for language in ["lua", "cobol", "lua.wasm"] {
+            let program = Program::new(language, *b"");
+            let run = sandbox.run(&program, &Arc::from([]), &RunLimits::default());
+            let error = run.unwrap_err();
+            assert!(matches!(error, SandboxError::UnknownLanguage { .. }), "{language}: {error}");
+        }
+    }
 }

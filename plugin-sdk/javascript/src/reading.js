@@ -5,13 +5,12 @@
 const LINES = 64;
 const BYTES = 64 << 10;
 const LABELS = ['final answer:', 'answer:', 'moves:', 'plan:'];
-const SPACE = '\\t-\\r \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000';
-const AROUND = new RegExp(`^[${SPACE}]+|[${SPACE}]+$`, 'gu');
-const WRAPPED = new RegExp(`^[${SPACE}\`*"$]+|[${SPACE}\`*"$]+$`, 'gu');
-const ENDING = new RegExp(`[${SPACE}]+$`, 'u');
+const SPACE = '\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009'
+  + '\u200a\u2028\u2029\u202f\u205f\u3000';
+const WRAPPING = SPACE + '`*"$';
 const GAPS = new RegExp(`[${SPACE}]+`, 'u');
 
-const trim = (text) => text.replace(AROUND, '');
+const trim = (text) => strip(text, SPACE);
 const linesOf = (text) => {
   const lines = text.split('\n');
   if (lines.at(-1) === '') lines.pop();
@@ -20,7 +19,21 @@ const linesOf = (text) => {
 
 /** The text without white space at its end. */
 export function trimEnd(text) {
-  return text.replace(ENDING, '');
+  return stripEnd(text, SPACE);
+}
+
+/** The text without these letters around it. */
+function strip(text, letters) {
+  let start = 0;
+  while (start < text.length && letters.includes(text[start])) start++;
+  return stripEnd(text.slice(start), letters);
+}
+
+/** The same of its end. A pattern would look at a gap in the middle from each of its letters. */
+function stripEnd(text, letters) {
+  let end = text.length;
+  while (end > 0 && letters.includes(text[end - 1])) end--;
+  return text.slice(0, end);
 }
 
 /** The words of a text, split at white space. */
@@ -36,7 +49,7 @@ export function words(text) {
 export function last(text, parse) {
   const whole = end(trim(text));
   const lines = lastLines(whole);
-  for (const passage of [marked(whole), whole, lastBlock(whole), ...paragraph(whole, lines), ...lines.toReversed()]) {
+  for (const passage of [marked(whole), whole, lastBlock(whole), ...paragraph(whole, lines), ...[...lines].reverse()]) {
     const said = passage === null ? '' : bare(passage.text ?? passage);
     if (said === '') continue;
     try {
@@ -50,9 +63,9 @@ export function last(text, parse) {
 
 /** The text without what may stand around an answer, and without a label before it. */
 export function bare(text) {
-  const inner = text.replace(WRAPPED, '');
+  const inner = strip(text, WRAPPING);
   const label = LABELS.find((known) => inner.slice(0, known.length).toLowerCase() === known);
-  return label ? inner.slice(label.length).replace(WRAPPED, '') : inner;
+  return label ? strip(inner.slice(label.length), WRAPPING) : inner;
 }
 
 /** What was marked as the answer, the last time: `<answer>7</answer>` or `\boxed{7}`. */
@@ -75,7 +88,7 @@ export function finalAnswer(text) {
   const inside = marked(text);
   if (inside !== null) return bare(inside);
   const line = lastLines(text).at(-1)?.text ?? '';
-  return bare(bare(line).replace(/\.+$/, ''));
+  return bare(stripEnd(bare(line), '.'));
 }
 
 /** A program: what stands in the last fenced block, or all of it. */

@@ -3,9 +3,14 @@ import { readFileSync } from 'node:fs';
 import test from 'node:test';
 
 import { answerOf, choice, Environment, finalAnswer, flag, integer, last, number, Outcome, owningSplit, Problem, Proposals, Random, retrieval, sandbox, text, Workflow } from '../index.js';
+import { bare, trimEnd } from '../src/reading.js';
 import { checked } from '../src/settings.js';
 import { load, save } from '../src/state.js';
 import { begin, check, grant } from '../testing.js';
+
+// Node 18, the oldest that the SDK is for, has none of these.
+for (const name of ['toReversed', 'toSorted', 'toSpliced', 'with']) delete Array.prototype[name];
+for (const name of ['isWellFormed', 'toWellFormed']) delete String.prototype[name];
 
 const read = (path) => readFileSync(new URL(path, import.meta.url), 'utf8');
 const chance = JSON.parse(read('../../tests/chance.json'));
@@ -70,6 +75,16 @@ test('an answer is found wherever it usually stands', () => {
   ]) assert.equal(last(text, letters), 'ab', text.slice(-40));
   assert.throws(() => last('why not\nno way', letters), /`no` is long/);
   assert.equal(finalAnswer('2 + 2\nThe answer is 4.\nAnswer: **4**'), '4');
+});
+
+test('an answer with long gaps is read as any other', () => {
+  const [gap, dots] = [' '.repeat(200_000), '.'.repeat(200_000)];
+  assert.equal(bare(`** a${gap}b ** `), `a${gap}b`);
+  assert.equal(trimEnd(`a${gap}b${gap}`), `a${gap}b`);
+  assert.equal(answerOf(`${gap}a${gap}b${gap}`), `a${gap}b`);
+  assert.equal(finalAnswer(`${dots}4${dots}`), `${dots}4`);
+  for (const letter of '\t\n\v\f\r \x85\xa0\u1680\u2000\u200a\u2028\u2029\u202f\u205f\u3000') assert.equal(bare(`${letter}a${letter}`), 'a');
+  for (const letter of '\u200b\u180e\ufeff') assert.equal(bare(`${letter}a`), `${letter}a`);
 });
 
 test('neither thinking nor what the limit cut is an answer', () => {

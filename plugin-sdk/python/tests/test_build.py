@@ -20,13 +20,31 @@ class Files(unittest.TestCase):
 
     def test_a_component_asks_for_what_its_author_imports(self):
         self.write("game.py", "from troupe_plugin import log\ndef f():\n    import json.decoder\n")
-        self.write("more.py", "class A:\n    def render(self): ...\n")
         self.write("test_game.py", "from troupe_plugin import sandbox\n")
         self.write("sdk/other.py", "from troupe_plugin import retrieval\n")
         sources = Sources.read(self.folder)
         self.assertEqual(sources.granted, ["log"])
-        self.assertTrue(sources.renders)
         self.assertIn("json.decoder", sources.imports)
+
+    def test_what_draws_is_the_environment_and_no_other_class_with_such_a_method(self):
+        render = "    def render(self): ...\n"
+        for text, draws in [
+            (f"class Page:\n{render}class Game(Environment):\n    x: Page\n", False),
+            (f"class Game(Environment):\n{render}", True),
+            (f"class Game(environment.Environment):\n{render}", True),
+            (f"class Game(Environment[int], object):\n{render}", True),
+            (f"from troupe_plugin import Environment as E\nclass Game(E):\n{render}", True),
+            (f"class Drawn:\n{render}class Game(Drawn, Environment): ...\n", True),
+            (f"class Base(Environment): ...\nclass Game(Base):\n{render}", True),
+            (f"class Loop(Loop):\n{render}", False),
+            ("class Game(Environment): ...\ndef render(self): ...\n", False),
+        ]:
+            with self.subTest(text):
+                self.write("game.py", text)
+                self.assertIs(Sources.read(self.folder).renders, draws)
+        self.write("base.py", f"class Base(Environment):\n{render}")
+        self.write("game.py", "from .base import Base as Parent\nclass Game(Parent): ...\n")
+        self.assertTrue(Sources.read(self.folder).renders)
 
     def refusal(self, name: str) -> str:
         with self.assertRaises(Refused) as refused:

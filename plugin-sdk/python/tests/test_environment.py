@@ -218,6 +218,14 @@ class Calls(unittest.TestCase):
         self.assertIsNone(episode.demonstrate())
         self.assertEqual(fault(lambda: episode.act("1"))[0], Fault.ORDER)
 
+    def test_an_action_of_a_kind_that_was_not_described_is_refused(self):
+        episode = play(Cards, seed=1)
+        refusal = (Fault.ORDER, "there is no action of kind `shout` here")
+        self.assertEqual(fault(lambda: episode.act("1", kind="shout")), refusal)
+        moves = [Move(PLAYER, Action(kind, "1")) for kind in ("say", "shout")]
+        self.assertEqual(fault(lambda: episode.act_together(moves)), refusal)
+        self.assertEqual(episode.environment.notes, ())
+
     def test_moves_at_the_same_time_are_carried_out_until_one_ends_the_episode(self):
         episode = play(Cards, seed=1)
         wrong, right = "77", episode.demonstrate().text

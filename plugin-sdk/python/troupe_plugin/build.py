@@ -24,6 +24,8 @@ _FIRST = "troupe_component"
 # What the host has for whoever imports the module of this name.
 _GRANTED = ("log", "retrieval", "sandbox")
 _PACKAGE = "troupe_plugin"
+# The class that an environment derives from, and the method with which it draws.
+_ENVIRONMENT, _DRAWS = "Environment", "render"
 _SKIPPED = ("sdk", "tests", "venv")
 
 
@@ -36,7 +38,9 @@ class Sources:
     """What an author's files say without being run."""
 
     imports: set[str] = field(default_factory=set)
-    renders: bool = False
+    # What each class derives from, and the classes that have a method that draws; by name.
+    bases: dict[str, set[str]] = field(default_factory=dict)
+    drawing: set[str] = field(default_factory=set)
 
     @classmethod
     def read(cls, folder: Path) -> Sources:
@@ -58,16 +62,49 @@ class Sources:
             match node:
                 case ast.Import(names):
                     self.imports |= {name.name for name in names}
-                case ast.ImportFrom(module, names, 0) if module:
-                    self.imports |= {module} | {f"{module}.{name.name}" for name in names}
-                case ast.ClassDef(_, _, _, body):
-                    methods = [each for each in body if isinstance(each, ast.FunctionDef)]
-                    self.renders |= any(method.name == "render" for method in methods)
+                case ast.ImportFrom(module, names, level):
+                    if module and level == 0:
+                        self.imports |= {module} | {f"{module}.{name.name}" for name in names}
+                    for each in names:
+                        if each.asname:
+                            self.bases.setdefault(each.asname, set()).add(each.name)
+                case ast.ClassDef(name, bases, _, body):
+                    self.bases.setdefault(name, set()).update(map(_name, bases))
+                    methods = [part for part in body if isinstance(part, ast.FunctionDef)]
+                    if any(method.name == _DRAWS for method in methods):
+                        self.drawing.add(name)
+
+    @property
+    def renders(self) -> bool:
+        """Whether an environment draws, be it by what it derives from besides."""
+        above = map(self._above, self.bases)
+        return any(_ENVIRONMENT in names and self.drawing & names for names in above)
+
+    def _above(self, name: str) -> set[str]:
+        """A class and all that it derives from."""
+        above: set[str] = set()
+        left = [name]
+        while left:
+            name = left.pop()
+            if name not in above:
+                above.add(name)
+                left += self.bases.get(name, ())
+        return above
 
     @property
     def granted(self) -> list[str]:
         """What it asks the host for."""
         return [name for name in _GRANTED if f"{_PACKAGE}.{name}" in self.imports]
+
+
+def _name(base: ast.expr) -> str:
+    """`Environment`, also of `environment.Environment` and `Environment[Board]`."""
+    match base:
+        case ast.Name(name) | ast.Attribute(_, name):
+            return name
+        case ast.Subscript(value):
+            return _name(value)
+    return ""
 
 
 def build(

@@ -334,6 +334,10 @@ class Episode:
             raise Problem.order("the episode is over")
         if not moves:
             raise Problem.order("nobody moves")
+        described = {kind.name for kind in self.kind.description.actions}
+        for move in moves:
+            if move.action.kind not in described:
+                raise unknown_kind(move.action)
         if len(moves) == 1:
             outcome = self.environment.act(moves[0].seat, moves[0].action)
         else:

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 class Limits:
     """What a run may use; the host caps every number."""
 
-    fuel: float = 1e9
-    timeout_ms: int = 10_000
-    memory_mib: int = 256
+    fuel: float = 250e9
+    timeout_ms: int = 360_000
+    memory_mib: int = 512
     output_bytes: int = 1 << 20
 
 

@@ -39,6 +39,7 @@ pub fn lay_out(folder: &Path) -> Result<(Tree, BTreeMap<String, String>)> {
         tree.text(&format!("var/lib/dpkg/status.d/{name}"), control);
         unpack(&package, &mut tree, &mut certificates)?;
     }
+    check_complete(&versions)?;
     ensure!(!certificates.is_empty(), "the package ca-certificates has none");
     let bundle: Vec<String> = certificates.into_values().collect();
     tree.text("etc/ssl/certs/ca-certificates.crt", bundle.concat());
@@ -71,6 +72,14 @@ fn download(folder: &Path) -> Result<Vec<PathBuf>> {
         fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
     found.sort_unstable();
     Ok(found)
+}
+
+/// An image without one of the packages would be found out only where it is to start.
+fn check_complete(versions: &BTreeMap<String, String>) -> Result<()> {
+    for name in PACKAGES {
+        ensure!(versions.contains_key(name), "the package `{name}` did not come; try again");
+    }
+    Ok(())
 }
 
 fn unpack(
@@ -121,6 +130,17 @@ fn is_wanted(path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_base_without_one_of_its_packages_is_refused() {
+        let came = |names: &[&str]| {
+            let version = |name: &&str| ((*name).to_owned(), "1".to_owned());
+            check_complete(&names.iter().map(version).collect())
+        };
+        assert!(came(&PACKAGES).is_ok());
+        let refusal = came(&PACKAGES[..4]).unwrap_err().to_string();
+        assert_eq!(refusal, "the package `libstdc++6` did not come; try again");
+    }
 
     #[test]
     fn libraries_and_terms_are_wanted_and_programs_are_not() {

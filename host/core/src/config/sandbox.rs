@@ -39,7 +39,7 @@ const RUN_LIMITS: [RunLimit; 4] = [
         "timeout_ms",
         |limits| limits.timeout_ms,
         1..=86_400_000,
-        "Guard against a slow machine, in milliseconds of processor time; ten times as much in \
+        "Guard against a slow machine, in milliseconds of processor time; four times as much in \
          wall-clock time makes the run a harness failure.",
     ),
     (

@@ -74,6 +74,7 @@ pub(super) struct Instance {
     meter: Arc<Meter>,
     /// Bytes of linear memory that it began with.
     began_with: usize,
+    has_failed: bool,
     dead: Option<Cause>,
 }
 
@@ -100,7 +101,9 @@ impl Instance {
         store.limiter(|state| &mut state.limiter);
         store.set_hostcall_fuel(limits.text_kib.saturating_mul(BYTES_PER_TEXT_KIB));
         let (identity, limits) = (identity.clone(), limits.clone());
-        let mut instance = Instance { store, identity, limits, meter, began_with: 0, dead: None };
+        let (began_with, has_failed, dead) = (0, false, None);
+        let mut instance =
+            Instance { store, identity, limits, meter, began_with, has_failed, dead };
         let wasm = instance.call(INSTANTIATE, 0, |store| component.instantiate(store))?;
         instance.began_with = instance.store.data().limiter.granted();
         Ok((instance, wasm))
@@ -113,9 +116,9 @@ impl Instance {
         state.log.take();
     }
 
-    /// Whether a call has failed.
-    pub(super) fn is_dead(&self) -> bool {
-        self.dead.is_some()
+    /// Whether a call has failed, be it that the guest said so itself.
+    pub(super) fn has_failed(&self) -> bool {
+        self.has_failed
     }
 
     /// Fuel that the last call took.
@@ -185,9 +188,10 @@ impl Instance {
     }
 
     /// The failure of a call that was returned from. A guest that keeps to the
-    /// contract and says what its problem is may be called again; one that
-    /// does not may not.
+    /// contract and says what its problem is may be called again, though not
+    /// for another episode; one that does not may not.
     pub(super) fn condemn(&mut self, function: &'static str, cause: Cause) -> PluginFailure {
+        self.has_failed = true;
         if !matches!(cause, Cause::Problem { .. }) {
             self.dead = Some(cause.clone());
         }
@@ -241,6 +245,8 @@ fn root_cause(error: &wasmtime::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use plugin_sdk::types::Fault;
+
     use super::super::error::PluginError;
     use super::super::interpreter::InterpreterPlugin;
     use super::super::probe::Probe;
@@ -347,6 +353,18 @@ mod tests {
     fn an_instance_that_failed_is_not_entered_again() {
         let failures = calls("unreachable", &Limits::default(), 2);
         assert!(failures[0].is_some() && failures[0] == failures[1]);
+    }
+
+    #[test]
+    fn an_instance_that_reported_a_problem_is_called_again_but_has_failed() {
+        let plugin = Probe::that("").load(&Limits::default()).unwrap();
+        let (mut instance, _) = plugin.instantiate(&plugin.unnamed(), Seed::new(1)).unwrap();
+        assert!(!instance.has_failed());
+        let problem = Problem { fault: Fault::Internal, message: "no luck".to_owned() };
+        let failure = instance.ask("act", 0, |_| Ok(Err::<(), _>(problem)), |_, _| Ok(()));
+        assert_eq!(failure.unwrap_err().cause.word(), Fault::Internal.name());
+        assert!(instance.has_failed());
+        assert!(instance.call("observe", 1, |_| Ok(())).is_ok());
     }
 
     #[test]

@@ -47,7 +47,7 @@ impl<G> Kept<G> {
     /// Keeps an instance whose episode is over, if it is fit to be used again.
     pub(super) fn give_back(&self, used: &mut Used<G>, episode: ResourceAny) {
         let Some((mut instance, guest)) = used.held.take() else { return };
-        if !self.is_reusable || instance.is_dead() {
+        if !self.is_reusable || instance.has_failed() {
             return;
         }
         let dropped = instance.call("drop", 0, |store| episode.resource_drop(store));

@@ -319,9 +319,8 @@ pub fn find_plugin(file: &Path, folders: &[PathBuf]) -> Result<PathBuf, PluginEr
         return Ok(file.to_owned());
     }
     let name = file.to_string_lossy();
-    let is_bare = file.components().count() == 1;
     let mut searched = Vec::new();
-    if is_bare {
+    if file.components().count() == 1 {
         let here = PathBuf::from(".");
         searched.extend(std::iter::once(here).chain(folders.iter().cloned()));
         let with_suffix = format!("{name}.wasm");
@@ -331,11 +330,27 @@ pub fn find_plugin(file: &Path, folders: &[PathBuf]) -> Result<PathBuf, PluginEr
             return Ok(path);
         }
     }
-    Err(PluginError::Missing {
-        suggestion: missing_hint(&name, &searched),
-        searched: if is_bare { shown(&searched) } else { "the file system".to_owned() },
-        name: name.into_owned(),
-    })
+    Err(missing(&name, &searched))
+}
+
+/// The file of a bare name in one of the folders, and nowhere else: a model may have chosen the
+/// name, and the folder in which the program is working holds all kinds of files.
+///
+/// # Errors
+/// If there is no such file.
+pub fn find_named(name: &str, folders: &[PathBuf]) -> Result<PathBuf, PluginError> {
+    let file = format!("{name}.wasm");
+    let mut candidates = folders.iter().map(|folder| folder.join(&file));
+    candidates.find(|path| path.is_file()).ok_or_else(|| missing(name, folders))
+}
+
+fn missing(name: &str, searched: &[PathBuf]) -> PluginError {
+    let everywhere = "the file system".to_owned();
+    PluginError::Missing {
+        suggestion: missing_hint(name, searched),
+        searched: if searched.is_empty() { everywhere } else { shown(searched) },
+        name: name.to_owned(),
+    }
 }
 
 fn shown(folders: &[PathBuf]) -> String {
@@ -379,6 +394,7 @@ mod tests {
         for name in ["sudoku", "sudoku.wasm", file.to_str().unwrap()] {
             assert_eq!(find_plugin(Path::new(name), &folders).unwrap(), file);
         }
+        assert_eq!(find_named("sudoku", &folders).unwrap(), file);
         let message = |name: &str| find_plugin(Path::new(name), &folders).unwrap_err().to_string();
         assert!(message("sudoko").ends_with("; did you mean `sudoku`?"));
         assert_eq!(
@@ -386,5 +402,18 @@ mod tests {
             "there is no plugin `plugins/sudoku`; looked in the file system; \
              `cargo xtask plugins` builds those of this project"
         );
+    }
+
+    #[test]
+    fn a_name_is_not_looked_up_in_the_working_folder() {
+        // Tests work in the folder of their crate.
+        let folder = tempfile::tempdir().unwrap();
+        let folders = [folder.path().to_owned()];
+        assert!(find_plugin(Path::new("Cargo.toml"), &folders).is_ok());
+        std::fs::write(folder.path().join("cobol"), b"").unwrap();
+        for name in ["Cargo.toml", "cobol"] {
+            let refusal = find_named(name, &folders).unwrap_err().to_string();
+            assert!(refusal.starts_with(&format!("there is no plugin `{name}`")), "{refusal}");
+        }
     }
 }

@@ -27,6 +27,11 @@ impl Limiter {
         self.refused = false;
     }
 
+    /// Bytes of linear memory the guest may have.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.memory_bytes
+    }
+
     /// Bytes of linear memory the guest has.
     pub fn granted(&self) -> usize {
         self.granted

@@ -11,6 +11,8 @@ use troupe_core::program::{Ending, Execution, Program, RunLimits, Runner, Sandbo
 
 /// Runs that one batch may hold.
 const BATCH: usize = 10_000;
+/// Bytes that the runs of a batch may come to write before their sum is taken.
+const UNCOUNTED_BYTES: u64 = 256 << 20;
 
 /// The right to run model-written programs.
 #[derive(Clone)]
@@ -76,13 +78,41 @@ fn run(
         memory_mib: limits.memory_mib.into(),
         output_bytes: limits.output_bytes.into(),
     };
-    let answers = grant.runner.run_batch(&program, &stdins, &limits.capped(&grant.limits));
+    let limits = limits.capped(&grant.limits);
+    let room = context.data().limiter.memory_bytes();
+    let answers = run_each(grant.runner.as_ref(), &program, &stdins, &limits, room);
     let remaining = context.data_mut().guard.pause(began.elapsed());
     context.set_epoch_deadline(remaining);
-    Ok(answers
-        .into_iter()
-        .map(|answer| answer.map_err(problem).and_then(|run| execution(&run)))
-        .collect())
+    answers
+}
+
+/// What the runs wrote has to fit into the plugin's memory, `room`. As soon as it
+/// does not, no more are run: else the host would hold what nobody can be given.
+fn run_each(
+    runner: &dyn Runner,
+    program: &Program,
+    stdins: &[Arc<[u8]>],
+    limits: &RunLimits,
+    room: usize,
+) -> wasmtime::Result<Vec<ExecutionAnswer>> {
+    let at_a_time = UNCOUNTED_BYTES.checked_div(limits.output_bytes).unwrap_or(BATCH as u64);
+    let at_a_time = at_a_time.clamp(1, BATCH as u64) as usize;
+    let mut answers = Vec::with_capacity(stdins.len());
+    let mut written = 0;
+    for portion in stdins.chunks(at_a_time) {
+        for answer in runner.run_batch(program, portion, limits) {
+            written += answer.as_ref().map_or(0, |run| run.stdout.len() + run.stderr.len());
+            if written > room {
+                wasmtime::bail!(
+                    "the programs of one batch wrote more than the plugin's {} MiB of memory \
+                     can hold; run fewer at a time, or lower their `output_bytes`",
+                    room >> 20
+                );
+            }
+            answers.push(answer.map_err(problem).and_then(|run| execution(&run)));
+        }
+    }
+    Ok(answers)
 }
 
 fn execution(run: &Execution) -> ExecutionAnswer {
@@ -114,5 +144,56 @@ fn problem(error: SandboxError) -> contract::Problem {
             contract::Problem::UnknownLanguage(language)
         }
         SandboxError::Harness { message } => contract::Problem::Harness(message),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    use super::*;
+
+    /// Whatever is run writes so many bytes; it counts the runs.
+    struct Flood {
+        bytes: usize,
+        runs: AtomicUsize,
+    }
+
+    impl Runner for Flood {
+        fn run(
+            &self,
+            _: &Program,
+            _: &Arc<[u8]>,
+            _: &RunLimits,
+        ) -> Result<Arc<Execution>, SandboxError> {
+            self.runs.fetch_add(1, Ordering::Relaxed);
+            Ok(Arc::new(Execution {
+                ending: Ending::Exited { code: 0 },
+                stdout: vec![b'x'; self.bytes],
+                stderr: Vec::new(),
+                fuel: 1,
+                memory_bytes: 0,
+                wall: Duration::ZERO,
+            }))
+        }
+    }
+
+    #[test]
+    fn a_batch_ends_once_its_outputs_do_not_fit_into_the_plugins_memory() {
+        let program = Program::new("python", *b"");
+        let limits = RunLimits { output_bytes: 16 << 20, ..RunLimits::default() };
+        let stdins: Vec<Arc<[u8]>> = vec![Arc::from([]); 1000];
+        let batch = |bytes: usize, room: usize| {
+            let flood = Flood { bytes, runs: AtomicUsize::new(0) };
+            let answers = run_each(&flood, &program, &stdins, &limits, room);
+            (answers, flood.runs.into_inner())
+        };
+        let (answers, runs) = batch(1000, 1_000_000);
+        assert_eq!((answers.unwrap().len(), runs), (1000, 1000));
+        let (answers, runs) = batch(1 << 20, 4 << 20);
+        let refusal = answers.unwrap_err().to_string();
+        assert!(refusal.contains("more than the plugin's 4 MiB of memory can hold"), "{refusal}");
+        assert_eq!(runs, 16);
     }
 }

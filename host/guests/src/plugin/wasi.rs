@@ -8,15 +8,13 @@ use wasmtime::component::{Linker, ResourceTable};
 use wasmtime_wasi::clocks::WasiClocksView;
 use wasmtime_wasi::p2::bindings::clocks::monotonic_clock::Host as _;
 use wasmtime_wasi::p2::bindings::clocks::wall_clock::Datetime;
-use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
 use super::instance::{Context, HostState};
 use super::log::LogLevel;
+use super::output::Sink;
 use troupe_core::seed::Seed;
 
-/// Bytes an instance may write to each of its output streams.
-const OUTPUT_BYTES: usize = 256 << 10;
 /// Streams, pollables and the like that an instance may hold.
 const RESOURCES: usize = 10_000;
 /// Random bytes one call of the guest may ask for.
@@ -43,14 +41,8 @@ pub(super) struct Wasi {
 struct Rest {
     context: WasiCtx,
     resources: ResourceTable,
-    output: [Output; 2],
-}
-
-/// A standard stream, and how much of it was logged.
-struct Output {
-    pipe: MemoryOutputPipe,
-    level: LogLevel,
-    logged: usize,
+    /// Standard output and error, and the level at which each is logged.
+    output: [(Sink, LogLevel); 2],
 }
 
 impl Wasi {
@@ -95,16 +87,12 @@ impl Wasi {
 
 impl Rest {
     fn new() -> Self {
-        let output = [LogLevel::Info, LogLevel::Warning].map(|level| Output {
-            pipe: MemoryOutputPipe::new(OUTPUT_BYTES),
-            level,
-            logged: 0,
-        });
+        let output = [LogLevel::Info, LogLevel::Warning].map(|level| (Sink::default(), level));
         let mut resources = ResourceTable::new();
         resources.set_max_capacity(RESOURCES);
         let context = WasiCtxBuilder::new()
-            .stdout(output[0].pipe.clone())
-            .stderr(output[1].pipe.clone())
+            .stdout(output[0].0.clone())
+            .stderr(output[1].0.clone())
             .allow_tcp(false)
             .allow_udp(false)
             .build();
@@ -122,12 +110,11 @@ impl WasiView for HostState {
 impl HostState {
     /// Moves what the guest wrote to its standard streams into the log.
     pub(super) fn collect_output(&mut self) {
-        let Some(rest) = &mut self.wasi.rest else { return };
-        for output in &mut rest.output {
-            let written = output.pipe.contents();
-            let new = String::from_utf8_lossy(&written[output.logged..]);
-            new.lines().for_each(|line| self.log.write(output.level, line));
-            output.logged = written.len();
+        let Some(rest) = &self.wasi.rest else { return };
+        for (sink, level) in &rest.output {
+            let written = sink.take();
+            let text = String::from_utf8_lossy(&written);
+            text.lines().for_each(|line| self.log.write(*level, line));
         }
     }
 }

@@ -95,7 +95,10 @@ class Environment(Server):
         return _result(self._ask("reset", asked if seed is None else {"seed": seed, **asked}))
 
     def step(self, text: str, **fields: object) -> StepResult:
-        """Act, or answer for a role; `kind`, `role` and `complete` may be said besides."""
+        """Act, or answer for a role; `kind`, `role` and `complete` may be said besides.
+
+        Whatever interrupts it gives the episode up: `reset` begins another.
+        """
         return _result(self._ask("step", {"text": text, **fields}))
 
     def state(self) -> dict[str, Any]:
@@ -109,15 +112,24 @@ class Environment(Server):
 
     def stop(self) -> None:
         """Leave the session, and stop the server."""
+        self._leave()
+        super().stop()
+
+    def _leave(self) -> None:
         socket, self._socket = self._socket, None
         if socket is not None:
             socket.close()
-        super().stop()
 
     def _ask(self, kind: str, data: Mapping[str, object]) -> Any:
+        question = json.dumps({"type": kind, "data": data})
         if self._socket is None:
             self._socket = WebSocket(self.address, "/ws")
-        frame = json.loads(self._socket.ask(json.dumps({"type": kind, "data": data})))
+        try:
+            frame = json.loads(self._socket.ask(question))
+        except BaseException:
+            # The answer may still come, and the next question would get it.
+            self._leave()
+            raise
         told = frame["data"]
         if frame["type"] == "error":
             refusal = VoidEpisode if told.get("void") else RequestError

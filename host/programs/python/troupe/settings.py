@@ -23,8 +23,11 @@ def _flat(settings: Mapping[str, object], above: str = "") -> Iterator[tuple[str
 def _toml(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, (int, float)):
-        return repr(value)
+    # As plain numbers: NumPy's write their type beside their value.
+    if isinstance(value, int):
+        return repr(int(value))
+    if isinstance(value, float):
+        return repr(float(value))
     if isinstance(value, (str, os.PathLike)):
         # A string of JSON is one of TOML.
         return json.dumps(os.fspath(value), ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -55,6 +55,8 @@ impl Content {
     pub(super) fn resize(&mut self, size: u64) {
         if size < self.size {
             self.blocks.truncate(size.div_ceil(BLOCK as u64) as usize);
+            // Room for blocks is counted by the size, and so has to end where that does.
+            self.blocks.shrink_to_fit();
             let within = (size % BLOCK as u64) as usize;
             let last = (size / BLOCK as u64) as usize;
             if let Some(Some(block)) = self.blocks.get_mut(last) {
@@ -118,5 +120,16 @@ mod tests {
         assert!(content.blocks.is_empty());
         content.write(100 * BLOCK as u64, b"x");
         assert_eq!(content.blocks.iter().flatten().count(), 1);
+    }
+
+    #[test]
+    fn what_was_cut_off_takes_no_memory_however_sparse_it_was() {
+        let mut content = Content::default();
+        content.write((64 << 20) - 1, b"x");
+        assert_eq!(content.blocks.len(), 16_384);
+        content.resize(BLOCK as u64);
+        assert_eq!(content.blocks.capacity(), 1);
+        content.resize(0);
+        assert_eq!(content.blocks.capacity(), 0);
     }
 }
