@@ -135,9 +135,20 @@ fn one_policy_of_a_team_is_trained_over_the_wire_and_the_other_here() {
     assert_eq!(named.len(), 2);
     assert_eq!(stage.server.checkpoints(), named, "what checkpoints name is kept, and no more");
     assert_eq!(stage.server.harmed(), Vec::<String>::new());
-    let (code, stdout, stderr) = run(&["eval", "--run", &stage.run("team").display().to_string()]);
+    let team = stage.run("team").display().to_string();
+    let (code, stdout, stderr) = run(&["eval", "--run", &team]);
     assert_eq!(code, 0, "{stderr}");
     assert!(stdout.contains("planner"), "{stdout}");
+    let (code, card, stderr) = run(&["policy", "card", &team, "--policy", "planner"]);
+    assert_eq!(code, 0, "{stderr}");
+    for line in ["library_name: \"peft\"", "base_model: \"org/base\"", "_relation: adapter"] {
+        assert!(card.contains(line), "{card}");
+    }
+    assert!(!card.contains("| parameters |") && !card.contains("| began as |"), "{card}");
+    let out = stage.run("out").display().to_string();
+    let export = ["policy", "export", "--run", &team, "--policy", "planner", "--out", &out];
+    let (code, _, stderr) = run(&[&export[..], &["--dtype", "float32"]].concat());
+    assert!(code == 2 && stderr.contains("`--dtype`"), "{stderr}");
     assert_eq!((stage.server.loaded(), stage.server.checkpoints()), (0, named));
 }
 
@@ -197,6 +208,27 @@ fn a_run_that_is_told_of_its_end_stops_saves_and_goes_on_as_if_it_never_had() {
     assert_eq!(steps(&stage.run("stopped")), steps(&stage.run("whole")));
     let named = named(&[stage.run("stopped"), stage.run("whole")]);
     assert_eq!(stage.server.checkpoints(), named, "also those of the session before");
+}
+
+#[test]
+fn a_run_that_begins_at_the_state_of_another_leaves_that_alone_and_needs_it_only_once() {
+    let stage = Stage::set(Traps::skyrl());
+    let (code, stderr) = stage.train("old", &["train.steps=2"]);
+    assert_eq!(code, 0, "{stderr}");
+    let state = stage.run("old").join("checkpoints/step-000002/policies/planner");
+    let path = format!("policies.planner.tinker.path={}", state.display());
+    let (code, stderr) = stage.train("new", &[&path, "train.steps=2", "checkpoint.keep=1"]);
+    assert_eq!(code, 0, "{stderr}");
+    let [old, new] = ["old", "new"].map(|name| stage.run(name));
+    assert_eq!(stage.server.checkpoints(), named(&[old.clone(), new.clone()]));
+    fs::remove_dir_all(old).unwrap();
+    let config = fs::read_to_string(new.join("config.toml")).unwrap();
+    assert!(config.contains("\nsteps = 2\n"), "{config}");
+    let longer = config.replacen("\nsteps = 2\n", "\nsteps = 3\n", 1);
+    fs::write(new.join("config.toml"), longer).unwrap();
+    let (code, stderr) = stage.resume("new");
+    assert_eq!(code, 0, "{stderr}");
+    assert_eq!(steps(&new).len(), 1 + 3);
 }
 
 #[test]

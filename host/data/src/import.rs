@@ -11,11 +11,11 @@ use super::bounds::Bounds;
 use super::compressed::{Content, content_of, text_of};
 use super::layout::{self, Entry};
 use super::refusal::Refusal;
-use super::report::{Report, SourceEntry};
+use super::report::{self, Report, SourceEntry};
 use super::row::{Place, Row};
 use super::seen::{Problem, Seen};
 use super::set::DataSet;
-use super::source::{Source, sources_of};
+use super::source::{Source, sources_of, would_read};
 use super::split::{self, SplitChoice};
 use super::writer::Writer;
 use super::{json, parquet_file};
@@ -46,8 +46,12 @@ pub enum ImportError {
         /// The set.
         set: DataSet,
     },
-    /// The records would replace what they are read from.
-    #[error("`{}` is one of the files that are read; name another with --out", path.display())]
+    /// The records would replace what they are read from, or be read by the next import.
+    #[error(
+        "`{}` is one of the files that are read, or would be next time: it lies in what is read; \
+         name a place outside of that with --out",
+        path.display()
+    )]
     OutIsSource {
         /// The file.
         path: PathBuf,
@@ -104,15 +108,14 @@ pub struct Order {
 pub fn import(order: &Order, progress: &mut dyn FnMut(u64, u64)) -> Result<Report, ImportError> {
     let sources = find(order)?;
     let total = sources.iter().map(|source| source.bytes).sum();
-    let mut import = Import::begin(order)?;
+    // Before anything is written, perhaps into a folder that is read.
+    let described = order.paths.iter().map(|path| describe(path, order.set));
+    let mut import = Import::begin(order, described.collect::<Result<_, _>>()?)?;
     let mut done = 0;
     for source in &sources {
         import.read_source(source, &mut |within| progress(done + within, total))?;
         done += source.bytes;
         progress(done, total);
-    }
-    for path in &order.paths {
-        import.report.sources.push(describe(path, order.set)?);
     }
     import.finish()
 }
@@ -129,7 +132,8 @@ fn find(order: &Order) -> Result<Vec<Source>, ImportError> {
         sources.extend(found);
     }
     let is_out = |source: &Source| out.is_some() && source.path.canonicalize().ok() == out;
-    match sources.iter().any(is_out) {
+    let reads_it = |path: &PathBuf| would_read(path, &order.out, order.set);
+    match sources.iter().any(is_out) || order.paths.iter().any(reads_it) {
         true => Err(ImportError::OutIsSource { path: order.out.clone() }),
         false => Ok(sources),
     }
@@ -175,8 +179,9 @@ struct Import<'a> {
 }
 
 impl<'a> Import<'a> {
-    fn begin(order: &'a Order) -> Result<Self, ImportError> {
+    fn begin(order: &'a Order, sources: Vec<SourceEntry>) -> Result<Self, ImportError> {
         let report = Report {
+            sources,
             data_set: order.set.name().to_owned(),
             licence: order.set.licence().to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -226,7 +231,7 @@ impl<'a> Import<'a> {
         };
         if content == Content::Parquet {
             let names = layout::columns(set);
-            return parquet_file::read_rows(&file, names, &bounds, &mut |number, row| {
+            return parquet_file::read_rows(&file, &names, &bounds, &mut |number, row| {
                 sink("row", number, row)
             });
         }
@@ -398,7 +403,7 @@ impl<'a> Import<'a> {
         }
         (self.report.bytes, self.report.sha256) = self.writer.finish()?;
         let mut name = self.order.out.as_os_str().to_owned();
-        name.push(".report.json");
+        name.push(report::ENDING);
         storage::write_json(Path::new(&name), &self.report)?;
         Ok(self.report)
     }

@@ -69,9 +69,12 @@ impl Entry {
     }
 }
 
+/// What a row of any set may say of itself.
+const OF_ALL: [&str; 2] = ["split", "license"];
+
 /// The fields that a set's rows are read for; nothing else is taken out of columns.
-pub(super) fn columns(set: DataSet) -> &'static [&'static str] {
-    match set {
+pub(super) fn columns(set: DataSet) -> Vec<&'static str> {
+    let own = match set {
         DataSet::Aime | DataSet::Amc => competition::COLUMNS,
         DataSet::Gsm8k => gsm8k::COLUMNS,
         DataSet::Math | DataSet::Math500 | DataSet::Minerva => math::COLUMNS,
@@ -84,7 +87,8 @@ pub(super) fn columns(set: DataSet) -> &'static [&'static str] {
         DataSet::HumanEval => human_eval::COLUMNS,
         DataSet::Mbpp => mbpp::COLUMNS,
         DataSet::Boxoban => boxoban::COLUMNS,
-    }
+    };
+    [own, &OF_ALL].concat()
 }
 
 /// Read a row of a set.
@@ -136,5 +140,50 @@ fn answer_text(name: &str, value: &Value) -> Result<String, Refusal> {
     match text.as_str() {
         "" => Err(Refusal::plain(format!("`{name}` is empty"))),
         _ => Ok(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::row::{ASKED, Place};
+
+    /// What every set finds a row of its own in.
+    const WHOLE: &str = r##"{
+        "id": "1", "idx": 1, "unique_id": "u", "problem_id": 1, "task_id": 11, "question_id": "q",
+        "name": "n", "problem": "p", "question": "q", "description": "d", "text": "t",
+        "prompt": "p", "question_title": "t", "question_content": "c", "context": "c",
+        "answer": "7", "final_answer": ["7"], "reward_model": {"ground_truth": "7"},
+        "extra_info": {"index": "1"}, "solution": "\\boxed{7}", "solutions": "[]", "code": "c",
+        "canonical_solution": "c", "input_output": {"inputs": ["1"], "outputs": ["1"]},
+        "public_test_cases": "[]", "private_test_cases": "[]", "metadata": "{}",
+        "test_list": ["assert 1"], "test": "t", "entry_point": "f", "level": "#@$.#",
+        "type": "Algebra", "subject": "Algebra", "difficulty": "1", "modality": "Text-only",
+        "question_type": "OE", "is_multiple_answer": false
+    }"##;
+
+    #[test]
+    fn whatever_a_set_reads_of_a_row_it_also_takes_out_of_columns() {
+        let Ok(Value::Dict(whole)) = Value::parse(WHOLE) else { panic!("it is an object") };
+        for set in DataSet::ALL {
+            _ = ASKED.take();
+            // Where a field is missing, another one is asked for.
+            for missing in 0..=whole.len() {
+                let mut fields = whole.clone();
+                fields.truncate(whole.len() - missing);
+                let others = whole.iter().enumerate().filter(|(place, _)| *place != missing);
+                let others = others.map(|(_, field)| field.clone()).collect();
+                for fields in [fields, others] {
+                    let place = Place { path: "x.jsonl".into(), unit: "line", number: 1 };
+                    let row = Row::new(place, Value::Dict(fields)).unwrap();
+                    _ = read(set, row, &Bounds::default());
+                }
+            }
+            let asked = ASKED.take();
+            assert!(asked.len() > 1, "{set}: {asked:?}");
+            for name in &asked {
+                assert!(columns(set).contains(&name.as_str()), "{set} reads `{name}`");
+            }
+        }
     }
 }

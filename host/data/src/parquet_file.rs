@@ -23,6 +23,9 @@ use troupe_core::caught::caught;
 /// The most values of a column in one row group.
 const MOST_VALUES: u64 = 8 << 20;
 
+/// Columns that are named where none is one that is read.
+const NAMED: usize = 8;
+
 /// The most rows of a row group: more are a lie.
 const MOST_ROWS: i64 = 100_000_000;
 
@@ -88,6 +91,12 @@ fn check(
     leaves: &[Leaf],
     bounds: &Bounds,
 ) -> Result<(), Refusal> {
+    if leaves.is_empty() {
+        // Nothing would bound the number of rows that it claims to have.
+        let found = group.columns().iter().take(NAMED).map(|it| it.column_path().string());
+        let detail = format!("its columns are {}", found.collect::<Vec<_>>().join(", "));
+        return Err(Refusal::new("the file has no column of this set", detail));
+    }
     for leaf in leaves {
         let chunk = group.columns().get(leaf.index);
         let chunk = chunk.ok_or_else(|| Refusal::plain("a row group lacks a column"))?;

@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::refusal::Refusal;
 
+/// What the name of a report ends with, behind that of its file of records.
+pub(super) const ENDING: &str = ".report.json";
+
 /// Places that are told of each reason.
 const PLACES: usize = 3;
 

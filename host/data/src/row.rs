@@ -33,6 +33,13 @@ pub(super) struct Row {
     fields: Vec<(Value, Value)>,
 }
 
+#[cfg(test)]
+thread_local! {
+    /// The fields that rows were asked for.
+    pub(super) static ASKED: std::cell::RefCell<std::collections::BTreeSet<String>> =
+        std::cell::RefCell::default();
+}
+
 impl Row {
     /// A row of an object's fields.
     pub fn new(place: Place, fields: Value) -> Result<Self, Refusal> {
@@ -48,6 +55,8 @@ impl Row {
     }
 
     fn position(&self, name: &str) -> Option<usize> {
+        #[cfg(test)]
+        ASKED.with_borrow_mut(|asked| asked.insert(name.to_owned()));
         let find = |same: &dyn Fn(&str) -> bool| {
             self.fields.iter().position(|(key, value)| {
                 matches!(key, Value::Str(key) if same(key)) && !matches!(value, Value::Null)

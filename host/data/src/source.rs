@@ -4,7 +4,9 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::report;
 use super::set::DataSet;
+use troupe_core::storage::UNFINISHED;
 
 /// Folders within folders.
 const DEPTH: usize = 8;
@@ -59,7 +61,21 @@ fn walk(folder: &Path, set: DataSet, depth: usize, sources: &mut Vec<Source>) ->
     Ok(())
 }
 
+/// Whether a file lies in a folder, or will once it is written, and is one that is read there.
+pub(super) fn would_read(folder: &Path, file: &Path, set: DataSet) -> bool {
+    let (Ok(folder), Ok(file)) = (folder.canonicalize(), std::path::absolute(file)) else {
+        return false;
+    };
+    let above = file.ancestors().skip(1).find_map(|above| above.canonicalize().ok());
+    is_data(&file, set) && above.is_some_and(|above| above.starts_with(&folder))
+}
+
 fn is_data(path: &Path, set: DataSet) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    // What imports of ours leave in a folder.
+    if name.starts_with(UNFINISHED) || name.ends_with(report::ENDING) {
+        return false;
+    }
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     match set {
         DataSet::Boxoban => ending == "txt",
@@ -74,7 +90,9 @@ mod tests {
     #[test]
     fn a_folder_stands_for_the_data_files_in_it_in_order() {
         let folder = tempfile::tempdir().unwrap();
-        for name in ["b/2.json", "b/1.json", "a.parquet", "README.md", "c/question.txt"] {
+        let ours = ["a.jsonl.report.json", ".unfinished-a.jsonl", ".unfinished-a.txt"];
+        let theirs = ["b/2.json", "b/1.json", "a.parquet", "README.md", "c/question.txt"];
+        for name in ours.into_iter().chain(theirs) {
             let path = folder.path().join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, "x").unwrap();

@@ -71,7 +71,7 @@ impl Statistics {
                 seen.tests.push(tests.len());
             }
         }
-        let id = record.fields.get("id").map(word).unwrap_or_default();
+        let id = record.fields.get("id").map(whole).unwrap_or_default();
         self.duplicate_ids += usize::from(seen.ids.insert(hash(&id), ()).is_some());
         if let Some(problem) = record.text("problem") {
             seen.chars.push(problem.chars().count());
@@ -108,10 +108,15 @@ fn hash(text: &str) -> [u8; 32] {
     *blake3::hash(text.as_bytes()).as_bytes()
 }
 
+/// What is shown of a value.
 fn word(value: &Value) -> String {
+    whole(value).chars().take(60).collect()
+}
+
+fn whole(value: &Value) -> String {
     match value {
-        Value::Str(text) => text.chars().take(60).collect(),
-        other => other.to_string().chars().take(60).collect(),
+        Value::Str(text) => text.clone(),
+        other => other.to_string(),
     }
 }
 
@@ -142,5 +147,15 @@ mod tests {
         assert_eq!(statistics.problem_chars, Some([3, 3, 5]));
         assert_eq!(statistics.tests, Some([0, 2, 2]));
         assert_eq!(statistics.with_solution, 1);
+    }
+
+    #[test]
+    fn ids_that_differ_far_behind_are_two() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("r.jsonl");
+        let line = |end: &str| format!(r#"{{"id": "{}{end}"}}"#, "x".repeat(400));
+        std::fs::write(&path, [line("1"), line("2"), line("1")].join("\n")).unwrap();
+        let statistics = Statistics::of(RecordFile::open(&path).unwrap()).unwrap();
+        assert_eq!((statistics.records, statistics.duplicate_ids), (3, 1));
     }
 }

@@ -229,7 +229,7 @@ impl Client {
         serde_json::from_slice(&reply.body).map_err(|error| {
             Kind::Malformed.because(format!(
                 "its answer is no JSON ({error}); check that `url` is a server that speaks \
-                 Tinker's wire"
+                 Tinker's protocol"
             ))
         })
     }

@@ -96,8 +96,14 @@ impl Drawing<'_> {
             Source::Base(name) => body["base_model"] = Value::from(name.as_str()),
         }
         // Asked for twice it is drawn twice, which costs time alone.
-        let promise = self.client.promise("asample", &body, Repeat::Freely)?;
-        self.client.samples(&promise)
+        let draw = || {
+            let promise = self.client.promise("asample", &body, Repeat::Freely)?;
+            self.client.samples(&promise)
+        };
+        match draw() {
+            Err(failure) if failure.kind == Kind::Expired => draw(),
+            drawn => drawn,
+        }
     }
 
     /// The answer, if it is one that can be learned from.

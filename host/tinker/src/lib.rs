@@ -1,13 +1,13 @@
-//! Policies whose base and adapters are on an engine elsewhere, which speaks Tinker's wire.
+//! Policies whose base and adapters are on an engine elsewhere, which speaks Tinker's protocol.
 //!
 //! A policy is a LoRA that the server trains over a base that it has. Answers are drawn there,
 //! groups and advantages are made here, and what crosses is small: token ids, log-probabilities,
-//! and a number for each token that says how much it pulls. What a server really does with these
-//! is found out by `probe` before anything is learned.
+//! and one coefficient per token. What a server really does with these is found out by `probe`
+//! before anything is learned.
 //!
-//! From below: `wire` knows the messages, `client` requests, `promise` what comes
-//! of them, `session` what is
-//! loaded, `lora` the verbs of one model, `policy` what a run wants of it. Only `client` talks.
+//! From below: `wire` knows the messages, `client` requests, `promise` what comes of them,
+//! `session` what is loaded, `lora` the verbs of one model, `policy` what a run wants of it. Only
+//! `client` talks.
 
 mod failure;
 mod wire;
@@ -15,10 +15,10 @@ mod client;
 mod promise;
 mod lesson;
 mod session;
+mod reduction;
 mod lora;
 mod offer;
 mod drawing;
-mod reduction;
 mod conduct;
 mod probe;
 mod canary;

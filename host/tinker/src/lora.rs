@@ -12,12 +12,11 @@ use crate::failure::{TinkerFailure, TinkerFailureKind as Kind};
 use crate::lesson::Lesson;
 use crate::reduction::Reduction;
 use crate::session::Session;
+use crate::wire::MOST_DATA;
 use crate::wire::protobuf::GradientRequest;
 use troupe_core::config::UNBOUNDED_NORM;
 use troupe_trainer::DistantStep;
 
-/// Answers of a request.
-const MOST_DATA: usize = 1024;
 /// Bytes of a request.
 const MOST_BYTES: usize = 5_000_000;
 /// How often it is looked whether a checkpoint is there by now.
@@ -196,9 +195,17 @@ impl Lora {
         };
         let number = self.next();
         let body = json!({ "model_id": self.id, "path": name, "seq_id": number, "type": route });
-        let path = match self.client().promise(route, &body, Repeat::Freely) {
-            Ok(promise) => self.client().value(&promise)?["path"].as_str().map(str::to_owned),
-            // It was asked for before, and the answer was lost.
+        let save = || {
+            let promise = self.client().promise(route, &body, Repeat::Freely)?;
+            self.client().value(&promise)
+        };
+        let saved = match save() {
+            Err(failure) if failure.kind == Kind::Expired => save(),
+            saved => saved,
+        };
+        let path = match saved {
+            Ok(saved) => saved["path"].as_str().map(str::to_owned),
+            // It was asked for before, and the answer was lost or thrown away.
             Err(failure) if failure.kind == Kind::Taken => Some(self.find(name)?),
             Err(failure) => return Err(failure),
         };

@@ -17,7 +17,7 @@ impl Offer {
         let models = said["supported_models"].as_array().cloned().ok_or_else(|| {
             Kind::Malformed.because(
                 "its answer to `get_server_capabilities` has no `supported_models`; check that \
-                 `url` is a server that speaks Tinker's wire",
+                 `url` is a server that speaks Tinker's protocol",
             )
         })?;
         let base = |model: &Value| {

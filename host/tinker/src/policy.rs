@@ -72,6 +72,14 @@ impl State {
     fn retire(&mut self) {
         self.retired.extend(self.snapshot.take());
     }
+
+    /// Keep the weights as they are, to go on from; gives their path.
+    fn save(&mut self) -> Result<String, TinkerFailure> {
+        self.saves += 1;
+        let name = format!("state-{}", self.saves);
+        let lora = self.lora.as_mut().ok_or_else(gone)?;
+        lora.save(lora::Purpose::Training, &name)
+    }
 }
 
 /// What a checkpoint says of such a policy.
@@ -108,6 +116,14 @@ impl TinkerPolicy {
     /// What its server was found to do.
     pub fn conduct(&self) -> Option<&Conduct> {
         self.training.as_ref().map(|(conduct, _)| conduct)
+    }
+
+    /// What it is and where, what its server was found to do, and what that had to say.
+    pub fn introduction(&self) -> String {
+        let does = self.conduct().map_or_else(String::new, Conduct::words);
+        let state = self.state();
+        let said = state.session.said().iter().map(|text| format!("; the server says: {text}"));
+        format!("{} at {}, which {does}{}", self.identity(), self.url(), said.collect::<String>())
     }
 
     /// Ask for answers: one list per request, one answer per seed. A server that has lost the
@@ -166,8 +182,7 @@ impl TinkerPolicy {
             ("thinking_budget", sampling.thinking_budget > 0),
         ] {
             if differs {
-                let message =
-                    format!("rollout.{setting} does not cross Tinker's wire; leave it out");
+                let message = format!("Tinker's protocol has no rollout.{setting}; leave it out");
                 return Err(RemoteFailureKind::Refused.because(message));
             }
         }

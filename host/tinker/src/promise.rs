@@ -108,12 +108,17 @@ impl Client {
         let body = json!({ "request_id": promise.0, "allow_metadata_only": false }).to_string();
         let url = self.address("retrieve_future");
         let begun = Instant::now();
+        let mut queue = String::new();
         loop {
             let left = self.bounded(self.patience).saturating_sub(begun.elapsed());
             if left.is_zero() {
                 let seconds = self.patience.as_secs();
+                let paused = match queue.starts_with("paused") {
+                    true => format!(" (it says that its queue is `{}`)", cut(&queue)),
+                    false => String::new(),
+                };
                 return Err(Kind::Late.because(format!(
-                    "it accepted a request and did not do it within {seconds} s; raise \
+                    "it accepted a request and did not do it within {seconds} s{paused}; raise \
                      `patience_seconds`, or look at the server"
                 )));
             }
@@ -127,9 +132,11 @@ impl Client {
                 Err(failure) => return Err(failure),
             };
             match waiting(&reply)? {
-                true if asked.elapsed() < FIRST_PAUSE => thread::sleep(FIRST_PAUSE / 5),
-                true => {}
-                false => return Ok(reply),
+                Some(state) => queue = state,
+                None => return Ok(reply),
+            }
+            if asked.elapsed() < FIRST_PAUSE {
+                thread::sleep(FIRST_PAUSE / 5);
             }
         }
     }
@@ -139,14 +146,16 @@ fn is_protobuf(reply: &Reply) -> bool {
     reply.content_type.starts_with(PROTOBUF)
 }
 
-/// Whether a poll says that the promise is not kept yet; an error if it says that it never will be.
-fn waiting(reply: &Reply) -> Result<bool, TinkerFailure> {
+/// How the queue stands where a poll says that the promise is not kept yet; an error if it says
+/// that it never will be.
+fn waiting(reply: &Reply) -> Result<Option<String>, TinkerFailure> {
     if is_protobuf(reply) {
-        return Ok(false);
+        return Ok(None);
     }
-    let Ok(said) = serde_json::from_slice::<Value>(&reply.body) else { return Ok(false) };
+    let Ok(said) = serde_json::from_slice::<Value>(&reply.body) else { return Ok(None) };
     if said.get("type").and_then(Value::as_str) == Some("try_again") {
-        return Ok(true);
+        let state = said.get("queue_state").and_then(Value::as_str).unwrap_or_default();
+        return Ok(Some(state.to_owned()));
     }
     match said.get("error") {
         Some(error) => {
@@ -155,6 +164,6 @@ fn waiting(reply: &Reply) -> Result<bool, TinkerFailure> {
             let kind = if lost { Kind::NotLoaded } else { Kind::Refused };
             Err(kind.because(format!("the server could not do it: {}", cut(&text))))
         }
-        None => Ok(false),
+        None => Ok(None),
     }
 }

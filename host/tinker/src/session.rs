@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::client::{Client, Repeat, SDK};
+use crate::client::{Client, Repeat, SDK, cut};
 use crate::failure::{TinkerFailure, TinkerFailureKind as Kind};
+use crate::promise::Promise;
 
 /// How often a session says that it is there.
 const HEARTBEAT: Duration = Duration::from_secs(10);
@@ -20,6 +21,8 @@ const HEARTBEAT: Duration = Duration::from_secs(10);
 pub(crate) struct Session {
     client: Arc<Client>,
     id: String,
+    /// What the server said to whoever opened it.
+    said: Vec<String>,
     /// What is loaded, by its name there.
     loaded: Mutex<BTreeSet<String>>,
     made: AtomicU64,
@@ -39,15 +42,23 @@ impl Session {
         let id = said["session_id"].as_str().map(str::to_owned).ok_or_else(|| {
             Kind::Malformed.because("its answer to `create_session` has no `session_id`")
         })?;
+        let texts = ["warning_message", "info_message"].map(|key| said[key].as_str());
+        let texts = texts.into_iter().flatten().filter(|text| !text.trim().is_empty());
+        let said = texts.map(cut).collect();
         let (heart, stopped) = channel();
         let (beats, beating) = (client.clone(), id.clone());
         thread::spawn(move || beat(&beats, &beating, &stopped));
         let (loaded, made) = (Mutex::default(), AtomicU64::new(0));
-        Ok(Session { client, id, loaded, made, _heart: heart })
+        Ok(Session { client, id, said, loaded, made, _heart: heart })
     }
 
     pub(crate) fn client(&self) -> &Arc<Client> {
         &self.client
+    }
+
+    /// What the server said as it was opened: warnings, and what else there is to know.
+    pub(crate) fn said(&self) -> &[String] {
+        &self.said
     }
 
     /// Make a model: a fresh LoRA over the base. Gives its name there.
@@ -62,8 +73,15 @@ impl Session {
             "type": "create_model",
         });
         // A lost answer may stand for a model that nobody can name: it goes with the session.
-        let promise = self.client.promise("create_model", &body, Repeat::Never)?;
-        let made = self.client.value(&promise)?;
+        let said = self.client.post("create_model", &body, Repeat::Never)?;
+        // Some name it at once: it may be there however the promise ends.
+        let named = said["model_id"].as_str().map(str::to_owned);
+        self.loaded().extend(named.clone());
+        let made = Promise::read(&said).and_then(|promise| self.client.value(&promise));
+        let made = made.inspect_err(|failure| {
+            // A server that refuses has made none.
+            named.iter().filter(|_| failure.kind == Kind::Refused).for_each(|id| self.forget(id));
+        })?;
         let id = made["model_id"].as_str().map(str::to_owned).ok_or_else(|| {
             Kind::Malformed.because("its answer to `create_model` has no `model_id`")
         })?;

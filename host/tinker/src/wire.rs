@@ -7,6 +7,9 @@ pub(crate) mod protobuf;
 
 use std::collections::BTreeMap;
 
+/// Answers of a request, and so of what comes of it.
+pub(crate) const MOST_DATA: usize = 1024;
+
 /// Numbers of one answer, by what they are.
 pub(crate) type Record = BTreeMap<String, Vec<f32>>;
 

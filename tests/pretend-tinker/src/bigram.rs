@@ -167,6 +167,6 @@ fn loss(gradient: &Gradient, datum: &Datum, place: usize, now: f64) -> (f64, f64
             let free = ratio * advantage;
             (-free.min(held), if free <= held { -free } else { 0.0 })
         }
-        other => panic!("the loss `{other}` is not part of this wire"),
+        other => panic!("the loss `{other}` is not part of this protocol"),
     }
 }

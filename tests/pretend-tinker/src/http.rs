@@ -1,4 +1,4 @@
-//! As much of HTTP/1.1 as a client of the wire speaks.
+//! As much of HTTP/1.1 as a client of the protocol speaks.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};

@@ -1,4 +1,4 @@
-//! A server for tests that speaks Tinker's wire.
+//! A server for tests that speaks Tinker's protocol.
 //!
 //! Its model is a table: each token is drawn by the one before it, so every gradient is known in
 //! closed form, and a step takes microseconds. Everything else is as real servers have it, with

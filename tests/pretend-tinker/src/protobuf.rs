@@ -1,5 +1,5 @@
-//! The little of protobuf that the wire needs, by hand: what is tested here writes and reads it by
-//! a library, so that a mistake in a field's number is not made twice.
+//! The little of protobuf that the protocol needs, by hand: what is tested here writes and reads it
+//! by a library, so that a mistake in a field's number is not made twice.
 
 use std::collections::BTreeMap;
 
@@ -57,7 +57,7 @@ fn fields(mut body: &[u8]) -> Vec<(u64, Field<'_>)> {
                 body = rest;
                 Field::Bytes(bytes)
             }
-            kind => panic!("protobuf's wire type {kind} is not part of this wire"),
+            kind => panic!("protobuf's wire type {kind} is not part of this protocol"),
         };
         fields.push((key >> 3, field));
     }

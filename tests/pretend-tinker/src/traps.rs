@@ -57,7 +57,7 @@ pub struct Traps {
     pub late: Vec<&'static str>,
     /// Routes whose next promise has expired when it is asked for.
     pub expired: Vec<&'static str>,
-    /// Routes whose next promise is never kept.
+    /// Routes whose next promise is never kept, as the queue is paused.
     pub never: Vec<&'static str>,
     /// Routes whose next promise comes with an answer too many.
     pub lies: Vec<&'static str>,
@@ -67,6 +67,8 @@ pub struct Traps {
     pub slow: Duration,
     /// After how long without a heartbeat models are unloaded.
     pub forgets_after: Duration,
+    /// What it says to whoever opens a session.
+    pub says: Option<&'static str>,
     /// The key that is wanted.
     pub key: Option<&'static str>,
     /// Whether the address of an archive is on another server.
@@ -96,6 +98,7 @@ impl Default for Traps {
             busy: 0,
             slow: Duration::ZERO,
             forgets_after: Duration::MAX,
+            says: None,
             key: None,
             sends_away: false,
         }

@@ -75,6 +75,11 @@ fn refuse(status: u16, detail: &str) -> Response {
     Response::json(status, &json!({ "detail": detail }))
 }
 
+fn try_again(promise: &str, queue: &str) -> Response {
+    let said = json!({ "type": "try_again", "request_id": promise, "queue_state": queue });
+    Response::json(200, &said)
+}
+
 impl World {
     pub(crate) fn new(
         address: String,
@@ -172,7 +177,9 @@ impl World {
             }
             ("POST", "create_session") => {
                 self.made += 1;
-                Response::json(200, &json!({ "session_id": format!("session-{}", self.made) }))
+                let id = format!("session-{}", self.made);
+                let said = json!({ "session_id": id, "info_message": self.traps.says });
+                Response::json(200, &said)
             }
             ("POST", "session_heartbeat") => {
                 self.heartbeats += 1;
@@ -182,7 +189,8 @@ impl World {
             ("POST", "retrieve_future") => self.retrieve(&body()),
             ("POST", "create_model") => {
                 let made = self.create(&body());
-                self.promise(route, made, None)
+                let id = made.is_ok().then(|| format!("model_{}", self.made));
+                self.promise(route, made, id.as_deref())
             }
             ("POST", "unload_model") => {
                 let id = body()["model_id"].as_str().unwrap_or_default().to_owned();
@@ -222,16 +230,13 @@ impl World {
                 self.promises.remove(id);
                 refuse(410, "the promise has expired")
             }
-            Some(Promise::Never) => refuse(408, "not yet"),
+            Some(Promise::Never) => try_again(id, "paused_capacity"),
             Some(Promise::Kept(0, response)) => response.clone(),
             Some(Promise::Kept(polls, _)) => {
                 *polls -= 1;
                 match *polls % 2 {
                     0 => refuse(408, "not yet"),
-                    _ => Response::json(
-                        200,
-                        &json!({ "type": "try_again", "request_id": id, "queue_state": "active" }),
-                    ),
+                    _ => try_again(id, "active"),
                 }
             }
         }

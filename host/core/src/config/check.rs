@@ -47,17 +47,34 @@ impl Config {
                 &format!("policies.{name}.key_value_heads"),
                 "it must divide `heads`",
             )?;
-            let Some(remote) = &policy.remote else { continue };
-            let weights = policy.path.is_some() || policy.base.is_some() || self.is_base(name);
-            require(
-                !weights,
-                &format!("policies.{name}"),
-                "a remote policy has no weights here, so no `path` and no `base`, and is the base \
-                 of none; it is loaded here or asked there, not both",
-            )?;
-            remote.check(&format!("policies.{name}.remote"))?;
+            self.check_remote(name, policy)?;
         }
         Ok(())
+    }
+
+    fn check_remote(&self, name: &str, policy: &PolicyConfig) -> Result<(), ConfigError> {
+        let Some(remote) = &policy.remote else { return Ok(()) };
+        let weights = policy.path.is_some() || policy.base.is_some() || self.is_base(name);
+        require(
+            !weights,
+            &format!("policies.{name}"),
+            "a remote policy has no weights here, so no `path` and no `base`, and is the base \
+             of none; it is loaded here or asked there, not both",
+        )?;
+        for (key, is_set) in [
+            ("chat", policy.chat.is_some()),
+            ("dtype", policy.dtype.is_some()),
+            ("learning_rate", policy.learning_rate.is_some()),
+        ] {
+            require(
+                !is_set,
+                &format!("policies.{name}.{key}"),
+                "it says nothing to the server of a remote policy, which has its own; leave it \
+                 out. What the server's chat template is told stands in \
+                 `remote.chat_template_kwargs`",
+            )?;
+        }
+        remote.check(&format!("policies.{name}.remote"))
     }
 
     fn check_adapter(&self, name: &str, policy: &PolicyConfig) -> Result<(), ConfigError> {
@@ -177,18 +194,15 @@ impl Config {
 
     fn check_roles(&self) -> Result<(), ConfigError> {
         let scheme = self.rollout.scheme;
-        let is_elsewhere = |policy: &PolicyConfig| {
-            policy.remote.is_some() || policy.sampler.is_some() || policy.tinker.is_some()
-        };
         let elsewhere = "servers have no budget of thinking; leave it out, or set it for the roles \
                          whose policies are loaded here (roles.<role>.thinking_budget)";
         let budget = self.rollout.thinking_budget;
-        let bounded = budget > 0 && self.policies.values().any(is_elsewhere);
+        let bounded = budget > 0 && self.policies.values().any(PolicyConfig::is_served);
         require(!bounded, "rollout.thinking_budget", elsewhere)?;
         for (role, entry) in self.roles.entries() {
             let policy = self.policy_for(role);
             require(
-                entry.thinking_budget.is_none() || !policy.is_some_and(is_elsewhere),
+                entry.thinking_budget.is_none() || !policy.is_some_and(PolicyConfig::is_served),
                 &format!("roles.{role}.thinking_budget"),
                 elsewhere,
             )?;

@@ -106,6 +106,16 @@ mod tests {
     }
 
     #[test]
+    fn what_would_be_said_to_weights_that_are_loaded_here_is_refused_of_a_remote_policy() {
+        for set in ["chat.enable_thinking=true", "dtype=bfloat16", "learning_rate=0.001"] {
+            let message = load(&[URL, &format!("policies.coder.{set}")]).unwrap_err();
+            let key = set.split(['.', '=']).next().unwrap();
+            assert!(message.contains(&format!("`policies.coder.{key}`")), "{message}");
+            assert!(message.contains("`remote.chat_template_kwargs`"), "{message}");
+        }
+    }
+
+    #[test]
     fn settings_that_cannot_be_are_refused_by_name_and_a_key_is_not_repeated() {
         for (setting, named) in [
             ("url=127.0.0.1:8000", "remote.url"),

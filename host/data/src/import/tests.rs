@@ -129,6 +129,33 @@ fn records_replace_no_file_that_they_are_read_from() {
 }
 
 #[test]
+fn records_are_not_written_where_the_next_import_would_read_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let row = "{\"question\": \"q\", \"answer\": \"#### 1\"}";
+    std::fs::write(folder.path().join("train.jsonl"), row).unwrap();
+    let into = |name: &str| {
+        let order = Order {
+            set: DataSet::Gsm8k,
+            paths: vec![folder.path().to_owned()],
+            out: folder.path().join(name),
+            split: SplitChoice::Published,
+            bounds: Bounds::default(),
+        };
+        import(&order, &mut |_, _| {})
+    };
+    for name in ["records.jsonl", "new/folder/records.json"] {
+        let error = into(name).unwrap_err();
+        assert!(matches!(error, ImportError::OutIsSource { .. }), "{error}");
+        assert_eq!(storage::list_folder(folder.path()).unwrap(), ["train.jsonl"]);
+    }
+    // Under a name that is not read there they may be; the report beside them is not read, either.
+    for _ in 0..2 {
+        let report = into("records").unwrap();
+        assert_eq!((report.sources[0].files, report.records), (1, 1));
+    }
+}
+
+#[test]
 fn a_records_numbers_are_json_or_it_is_dropped() {
     let text = r#"{"problem_id": 0, "question": "q", "input_output": "{\"fn_name\": \"f\", \"inputs\": [[1]], \"outputs\": [NaN]}"}"#;
     let (report, _) =
@@ -176,21 +203,23 @@ proptest! {
     }
 }
 
-/// A Parquet file of two texts and a column of another type.
-fn parquet_of(third: &str, value: &[u8]) -> Vec<u8> {
+/// A Parquet file of one row: two texts, and columns of other types.
+fn parquet_of(more: &[(&str, &[u8])]) -> Vec<u8> {
     use std::sync::Arc;
 
     use parquet::data_type::{ByteArray, ByteArrayType};
     use parquet::file::writer::SerializedFileWriter;
     use parquet::schema::parser::parse_message_type;
 
+    let declared: String = more.iter().map(|(column, _)| format!("{column}; ")).collect();
     let columns = format!(
-        "message m {{ required binary id (UTF8); required binary problem (UTF8); {third}; }}"
+        "message m {{ required binary id (UTF8); required binary problem (UTF8); {declared}}}"
     );
     let schema = Arc::new(parse_message_type(&columns).unwrap());
     let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::default()).unwrap();
     let mut group = writer.next_row_group().unwrap();
-    for value in [b"a".as_slice(), b"How many?", value] {
+    let values = more.iter().map(|(_, value)| *value);
+    for value in [b"a".as_slice(), b"How many?"].into_iter().chain(values) {
         let mut column = group.next_column().unwrap().unwrap();
         let value = ByteArray::from(value.to_vec());
         column.typed::<ByteArrayType>().write_batch(&[value], None, None).unwrap();
@@ -207,7 +236,7 @@ fn a_column_that_is_no_text_is_named_where_it_is_needed() {
         ("required binary answer", b"\xff", "it is bytes that are not UTF-8"),
         ("required binary answer (DECIMAL(9,1))", &[1; 99], "it is a decimal that is too long"),
     ] {
-        let file = parquet_of(third, value);
+        let file = parquet_of(&[(third, value)]);
         let (report, _) = imported(DataSet::Amc, &[("a.parquet", &file)], Bounds::default());
         let Err(ImportError::NoRecords { reason, .. }) = report else { panic!("{third}") };
         assert!(reason.contains("`answer` is of another type"), "{reason}");
@@ -224,8 +253,8 @@ fn a_column_that_is_only_copied_costs_no_row() {
         ("required binary url (UTF8)", b"u", Some("\"u\"")),
     ] {
         let name = third.split(' ').nth(2).unwrap();
-        let file = parquet_of(third, value);
-        let mathematics = parquet_of("required binary answer (DECIMAL(9,1))", b"\x0f");
+        let file = parquet_of(&[(third, value)]);
+        let mathematics = parquet_of(&[("required binary answer (DECIMAL(9,1))", b"\x0f")]);
         let files = [("a.parquet", file.as_slice()), ("b.parquet", &mathematics)];
         let (report, _) = imported(DataSet::Amc, &files, Bounds::default());
         // The first file lacks an answer; that, and nothing else, is what it is dropped for.
@@ -242,4 +271,18 @@ fn a_column_that_is_only_copied_costs_no_row() {
         let seen = entry.fields.iter().find(|(field, _)| *field == name);
         assert_eq!(seen.map(|(_, json)| json.as_str()), copied, "{third}");
     }
+}
+
+#[test]
+fn the_split_and_the_licence_that_columns_say_are_those_of_the_row() {
+    let file = parquet_of(&[
+        ("required binary answer", b"7"),
+        ("required binary split", b"test"),
+        ("required binary license", b"MIT"),
+    ]);
+    let files = [("train.parquet", file.as_slice())];
+    let (report, records) = imported(DataSet::Polaris, &files, Bounds::default());
+    assert_eq!(report.unwrap().splits["test"], 1);
+    assert!(records[0].contains(r#""split":"test""#), "{}", records[0]);
+    assert!(records[0].contains(r#""licence":"MIT""#), "{}", records[0]);
 }

@@ -21,7 +21,6 @@ pub(super) const COLUMNS: &[&str] = &[
     "difficulty",
     "url",
     "starter_code",
-    "license",
 ];
 
 pub(super) fn read(mut row: Row) -> Result<Entry, Refusal> {

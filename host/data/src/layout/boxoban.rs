@@ -4,7 +4,7 @@ use super::Entry;
 use crate::refusal::Refusal;
 use crate::row::Row;
 
-pub(super) const COLUMNS: &[&str] = &["id", "level", "license"];
+pub(super) const COLUMNS: &[&str] = &["id", "level"];
 
 /// The longest side of a level.
 const MOST: usize = 64;

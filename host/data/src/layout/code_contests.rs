@@ -22,7 +22,6 @@ pub(super) const COLUMNS: &[&str] = &[
     "memory_limit_bytes",
     "input_file",
     "output_file",
-    "license",
 ];
 
 /// Python 3 among the languages of solutions.

@@ -5,7 +5,7 @@ use crate::refusal::Refusal;
 use crate::row::Row;
 
 pub(super) const COLUMNS: &[&str] =
-    &["id", "problem", "question", "answer", "solution", "url", "year", "license"];
+    &["id", "problem", "question", "answer", "solution", "url", "year"];
 
 /// Which answers a competition has.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use crate::refusal::Refusal;
 use crate::row::{Row, unlike};
 use troupe_grading::Value;
 
-pub(super) const COLUMNS: &[&str] = &["prompt", "reward_model", "extra_info", "license"];
+pub(super) const COLUMNS: &[&str] = &["prompt", "reward_model", "extra_info"];
 
 /// How the paragraphs around the problem begin.
 const BEFORE: &str = "Solve the following math problem";

@@ -5,7 +5,7 @@ use super::Entry;
 use crate::refusal::Refusal;
 use crate::row::Row;
 
-pub(super) const COLUMNS: &[&str] = &["id", "idx", "question", "problem", "answer", "license"];
+pub(super) const COLUMNS: &[&str] = &["id", "idx", "question", "problem", "answer"];
 
 const MARKER: &str = "####";
 

@@ -6,7 +6,7 @@ use crate::refusal::Refusal;
 use crate::row::Row;
 
 pub(super) const COLUMNS: &[&str] =
-    &["task_id", "prompt", "canonical_solution", "test", "entry_point", "license"];
+    &["task_id", "prompt", "canonical_solution", "test", "entry_point"];
 
 pub(super) fn read(row: &Row) -> Result<Entry, Refusal> {
     let id = row.name(&["task_id"])?.ok_or_else(|| Refusal::plain("no `task_id`"))?;

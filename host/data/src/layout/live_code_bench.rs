@@ -19,7 +19,6 @@ pub(super) const COLUMNS: &[&str] = &[
     "public_test_cases",
     "private_test_cases",
     "metadata",
-    "license",
 ];
 
 pub(super) fn read(mut row: Row, bounds: &Bounds) -> Result<Entry, Refusal> {

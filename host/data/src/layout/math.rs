@@ -17,7 +17,6 @@ pub(super) const COLUMNS: &[&str] = &[
     "level",
     "type",
     "subject",
-    "license",
 ];
 
 pub(super) fn read(row: &Row) -> Result<Entry, Refusal> {

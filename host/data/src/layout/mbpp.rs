@@ -6,17 +6,8 @@ use crate::refusal::Refusal;
 use crate::row::Row;
 use plugin_sdk::types::Split;
 
-pub(super) const COLUMNS: &[&str] = &[
-    "task_id",
-    "text",
-    "prompt",
-    "code",
-    "test_list",
-    "test_setup_code",
-    "test_imports",
-    "test",
-    "license",
-];
+pub(super) const COLUMNS: &[&str] =
+    &["task_id", "text", "prompt", "code", "test_list", "test_setup_code", "test_imports", "test"];
 
 pub(super) fn read(row: &Row) -> Result<Entry, Refusal> {
     let id = row.name(&["task_id"])?.ok_or_else(|| Refusal::plain("no `task_id`"))?;

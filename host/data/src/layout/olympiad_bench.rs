@@ -10,6 +10,7 @@ pub(super) const COLUMNS: &[&str] = &[
     "subfield",
     "context",
     "question",
+    "problem",
     "solution",
     "final_answer",
     "is_multiple_answer",
@@ -17,10 +18,10 @@ pub(super) const COLUMNS: &[&str] = &[
     "answer_type",
     "error",
     "modality",
+    "image_1",
     "language",
     "subject",
     "question_type",
-    "license",
 ];
 
 pub(super) fn read(row: &Row) -> Result<Entry, Refusal> {

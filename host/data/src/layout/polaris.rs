@@ -4,7 +4,7 @@ use super::{Entry, answer_text};
 use crate::refusal::Refusal;
 use crate::row::Row;
 
-pub(super) const COLUMNS: &[&str] = &["id", "problem", "answer", "difficulty", "license"];
+pub(super) const COLUMNS: &[&str] = &["id", "problem", "answer", "difficulty"];
 
 pub(super) fn read(row: &Row) -> Result<Entry, Refusal> {
     let mut entry = Entry::new(row.name(&["id"])?, row.required(&["problem"])?);

@@ -148,6 +148,12 @@ fn what_unpacks_to_too_much_is_refused_before_it_is_unpacked() {
 }
 
 #[test]
+fn a_file_without_any_column_that_is_read_costs_one_refusal_and_not_one_a_row() {
+    let seen = read(&written(b"a", Compression::SNAPPY), &["problem"], &Bounds::default());
+    assert_eq!(seen, [(1, "3 x the file has no column of this set".to_owned())]);
+}
+
+#[test]
 fn a_file_that_breaks_off_or_is_none_is_refused() {
     let bytes = written(b"a", Compression::SNAPPY);
     for bytes in [&bytes[..bytes.len() / 2], b"PAR1".as_slice(), b"PAR1PAR1\xff\xff\xff\x7fPAR1"] {

@@ -113,7 +113,9 @@ fn facts(subject: &Subject, base: Option<&Base>, folder: &Path) -> Result<Vec<Fa
     if let Some(architecture) = subject.architecture() {
         facts.push(("architecture", architecture));
     }
-    if let Some(entry) = subject.origin.as_ref().and_then(subject::Origin::entry) {
+    // The manifest knows neither number nor digest of weights that a server has.
+    let here = subject.origin.as_ref().filter(|origin| origin.tinker().is_none());
+    if let Some(entry) = here.and_then(subject::Origin::entry) {
         let whole = if base.is_some() { ", its base's included" } else { "" };
         facts.push(("parameters", format!("{}{whole}", entry.parameters)));
         facts.push(("began as", format!("sha256 `{}`", entry.digest)));

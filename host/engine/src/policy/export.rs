@@ -15,8 +15,15 @@ use troupe_training::team::export_distant;
 pub fn export(args: &PolicyExportArgs, device: Device) -> anyhow::Result<()> {
     check_free(&args.out, args.force)?;
     if let Some((config, name)) = distant(args)? {
+        if args.dtype.is_some() {
+            let reason = format!(
+                "the server of `{name}` says what type its weights have; leave it out, and say it \
+                 to what loads the adapter"
+            );
+            return Err(ConfigError::Invalid { key: "--dtype".to_owned(), reason }.into());
+        }
         export_distant(&config, &name, &args.out)?;
-        put_beside(&subject(args)?, &args.out)?;
+        put_beside(&Subject { folder: args.out.clone(), ..subject(args)? }, &args.out)?;
         report::line(&format!("  adapter written to {}", args.out.display()));
         return Ok(());
     }
@@ -40,8 +47,9 @@ fn distant(args: &PolicyExportArgs) -> anyhow::Result<Option<(Config, String)>> 
 /// What its card is about.
 fn subject(args: &PolicyExportArgs) -> anyhow::Result<Subject> {
     let folder = args.adapter.as_ref().or(args.folder.as_ref());
-    let place = args.run.as_ref().or(folder);
-    Subject::find(place.map_or(Path::new(""), PathBuf::as_path), args.policy.as_deref(), args.step)
+    let place = args.run.as_ref().or(folder).map_or(Path::new(""), PathBuf::as_path);
+    let step = args.run.is_some().then_some(args.step);
+    Subject::find(place, args.policy.as_deref(), step)
 }
 
 /// Where the policy lies.

@@ -108,6 +108,22 @@ impl TinkerPolicy {
         Ok(())
     }
 
+    /// Begin where a checkpoint of another run stands. The state is that run's: where there is more
+    /// to learn a copy is kept, so that no checkpoint of this run names it and nothing removes it.
+    ///
+    /// # Errors
+    /// If the server does not have that state any more, or it is not what it was.
+    pub fn begin_at(&self, kept: &Kept) -> Result<(), TinkerFailure> {
+        self.restore(kept)?;
+        if self.training.is_some() {
+            let mut state = self.state();
+            let own = state.save()?;
+            state.present = Some(own);
+            state.needed.clear();
+        }
+        Ok(())
+    }
+
     /// Bring back what the server has lost, unless that was done since `path` drew or was kept.
     pub(super) fn stand_up_from(&self, path: &str) -> Result<(), TinkerFailure> {
         let mut state = self.state();

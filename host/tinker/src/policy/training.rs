@@ -6,7 +6,7 @@ use super::{State, TinkerPolicy, gone, is_gone};
 use crate::drawing::Source;
 use crate::failure::{TinkerFailure, TinkerFailureKind as Kind};
 use crate::lesson::Lesson;
-use crate::lora::{Loss, Purpose};
+use crate::lora::Loss;
 use troupe_core::parallel;
 use troupe_core::trajectory::Sample;
 use troupe_trainer::{Descended, Distant, DistantError, DistantStep, Pulls};
@@ -74,10 +74,8 @@ impl Distant for TinkerPolicy {
 
     fn keep(&self) -> Result<(), DistantError> {
         let mut state = self.state();
-        state.saves += 1;
-        let name = format!("state-{}", state.saves);
-        let lora = state.lora.as_mut().ok_or_else(gone);
-        state.next = Some(lora.and_then(|lora| lora.save(Purpose::Training, &name))?);
+        let path = state.save()?;
+        state.next = Some(path);
         Ok(())
     }
 

@@ -43,7 +43,7 @@ fn trouble_on_the_way_changes_nothing_and_counts_nothing_twice() {
     let lost = routes.map(|route| Traps { lost: vec![route], ..Traps::skyrl() });
     let saves = ["save_weights", "save_weights_for_sampler"];
     let lost_saves = saves.map(|route| Traps { lost: vec![route], ..Traps::skyrl() });
-    let expired = ["forward_backward", "optim_step"];
+    let expired = ["forward_backward", "optim_step", "asample", saves[0], saves[1]];
     let expired = expired.map(|route| Traps { expired: vec![route], ..Traps::skyrl() });
     let routes = ["forward_backward", "optim_step", "save_weights", "retrieve_future"];
     let late = routes.map(|route| Traps { late: vec![route], ..Traps::skyrl() });
@@ -102,6 +102,7 @@ fn a_promise_that_is_never_kept_ends_with_our_patience() {
     let failure = ask(&policy, 2).unwrap_err();
     assert_eq!(failure.kind, RemoteFailureKind::Timeout);
     assert!(failure.message.contains("`patience_seconds`"), "{failure}");
+    assert!(failure.message.contains("its queue is `paused_capacity`"), "{failure}");
     assert!(begun.elapsed() < Duration::from_secs(60));
 }
 
@@ -234,6 +235,50 @@ fn what_cannot_be_unloaded_is_named() {
     let failure = policy.close().unwrap_err();
     assert!(failure.message.contains("`model_"), "{failure}");
     assert!(failure.message.contains("could not be unloaded"), "{failure}");
+}
+
+#[test]
+fn a_model_that_is_promised_and_never_confirmed_is_unloaded() {
+    let (server, folder) = start(Traps::default());
+    server.set(|traps| traps.never.push("create_model"));
+    let failure = open_with(&config(&server, folder.path()), &train()).unwrap_err();
+    assert_eq!((failure.kind, server.loaded()), (Kind::Late, 0), "{failure}");
+}
+
+#[test]
+fn what_a_server_says_at_the_start_is_passed_on() {
+    let says = Some("this engine closes on Friday");
+    let (server, folder) = start(Traps { says, ..Traps::default() });
+    let said = open(&server, folder.path()).introduction();
+    assert!(said.contains("which sums losses"), "{said}");
+    assert!(said.ends_with("; the server says: this engine closes on Friday"), "{said}");
+}
+
+#[test]
+fn a_run_that_begins_at_the_state_of_another_leaves_that_alone() {
+    let (server, folder) = start(Traps::default());
+    let old = open(&server, folder.path());
+    let drawn = samples(&ask(&old, 4).unwrap());
+    let answers: Vec<&Sample> = drawn.iter().collect();
+    update(&old, &drawn).unwrap();
+    old.settle();
+    old.publish().unwrap();
+    let (kept, then) = (old.kept(1, Caution::default()), old.score(&answers).unwrap());
+    old.forget_all_but(std::slice::from_ref(&kept.path));
+    old.close().unwrap();
+    let new = open(&server, folder.path());
+    new.begin_at(&kept).unwrap();
+    assert_eq!(new.score(&answers).unwrap(), then);
+    let first = new.kept(0, Caution::default()).path;
+    new.forget_all_but(std::slice::from_ref(&first));
+    update(&new, &drawn).unwrap();
+    new.settle();
+    let later = new.kept(1, Caution::default()).path;
+    new.forget_all_but(std::slice::from_ref(&later));
+    new.close().unwrap();
+    let mut left = [kept.path, later];
+    left.sort();
+    assert_eq!(server.checkpoints(), left, "what it began at, and what its own checkpoint names");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use prost::Message;
 
-use super::{Drawn, Record, Samples, Scored};
+use super::{Drawn, MOST_DATA, Record, Samples, Scored};
 
 /// Kinds of numbers in a tensor.
 const FLOAT32: i32 = 1;
@@ -139,6 +139,13 @@ pub(crate) fn read_scored(body: &[u8]) -> Result<Scored, String> {
     for array in &output.loss_fn_outputs {
         let count = usize::try_from(array.num_datums).unwrap_or(0);
         let start = records.len();
+        // Nothing is held for what was never asked for.
+        if count > MOST_DATA - start {
+            let claimed = array.num_datums;
+            return Err(format!(
+                "it claims {claimed} answers, and a request has {MOST_DATA} at most"
+            ));
+        }
         records.resize_with(start + count, Record::new);
         for (name, tensor) in &array.fields {
             // Others are not read: only numbers of single precision are known here.
@@ -194,5 +201,24 @@ fn read_floats(bytes: &[u8]) -> Result<Vec<f32>, String> {
     match rest {
         [] => Ok(numbers.iter().map(|number| f32::from_le_bytes(*number)).collect()),
         _ => Err("its bytes are no numbers of single precision".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_claim_of_more_answers_than_were_ever_sent_is_refused_before_anything_is_held_for_them() {
+        let claimed = |counts: &[i64]| {
+            let of = |count: &i64| ArrayRecord { num_datums: *count, ..ArrayRecord::default() };
+            let loss_fn_outputs = counts.iter().map(of).collect();
+            let output = GradientOutput { loss_fn_outputs, ..GradientOutput::default() };
+            read_scored(&output.encode_to_vec())
+        };
+        assert_eq!(claimed(&[1024]).unwrap().records.len(), 1024);
+        for counts in [&[i64::MAX][..], &[1 << 40], &[1024, 1]] {
+            assert!(claimed(counts).unwrap_err().contains("1024 at most"), "{counts:?}");
+        }
     }
 }

@@ -10,9 +10,10 @@ use super::{name_of, read};
 use crate::eval::config_and_step;
 use troupe_cli::args::{CheckpointName, ConfigArgs};
 use troupe_core::archive::find_config;
-use troupe_core::config::Config;
+use troupe_core::config::{Config, TinkerConfig};
 use troupe_core::storage::{StorageError, read_json};
 use troupe_model::Policy;
+use troupe_terminal::UsageError;
 use troupe_training::checkpoint::{Progress, load_step};
 use troupe_training::manifest::{Manifest, PolicyEntry};
 
@@ -59,14 +60,27 @@ pub struct Base {
 }
 
 impl Subject {
-    /// The policy of a run, or the one in a folder.
-    pub fn find(place: &Path, name: Option<&str>, step: CheckpointName) -> anyhow::Result<Self> {
+    /// The policy of a run, or the one in a folder, of which there is neither a choice of names nor
+    /// of steps.
+    pub fn find(
+        place: &Path,
+        name: Option<&str>,
+        step: Option<CheckpointName>,
+    ) -> anyhow::Result<Self> {
         if find_config(place).is_ok() {
-            return Subject::of_run(place, name, step);
+            return Subject::of_run(place, name, step.unwrap_or(CheckpointName::Best));
         }
         if !Policy::is_in(place) && !place.join(ADAPTER).is_file() {
             let reason = "there is neither a run nor a policy in it".to_owned();
             return Err(StorageError::Unfit { path: place.to_owned(), reason }.into());
+        }
+        if name.is_some() || step.is_some() {
+            let reason = format!(
+                "`{}` is the folder of one policy: leave out `--policy` and `--step`, which choose \
+                 from those of a run",
+                place.display()
+            );
+            return Err(UsageError(reason).into());
         }
         let origin = whence(place).and_then(|(run, step, name)| Origin::of(&run, name, step).ok());
         Ok(Subject { folder: place.to_owned(), origin, merged: false })
@@ -85,7 +99,8 @@ impl Subject {
 
     /// Whether it is an adapter, which needs its base.
     pub fn is_adapter(&self) -> bool {
-        !self.merged && self.folder.join(ADAPTER).is_file()
+        let is_distant = self.origin.as_ref().is_some_and(|origin| origin.tinker().is_some());
+        !self.merged && (is_distant || self.folder.join(ADAPTER).is_file())
     }
 
     /// What it was made from; nothing if it began as random weights, or if that is not known.
@@ -94,7 +109,10 @@ impl Subject {
         let named = named.as_ref().and_then(Value::as_str).map(PathBuf::from);
         let folder = self.origin.as_ref().and_then(Origin::base).or(named)?;
         let relation = if self.is_adapter() { "adapter" } else { "finetune" };
-        let (name, license) = (public_name(&folder), license(&folder));
+        let (name, license) = match self.origin.as_ref().and_then(Origin::tinker) {
+            Some(tinker) => (name_there(&tinker.base), license(&folder)),
+            None => (public_name(&folder), license(&folder)),
+        };
         Some(Base { name, relation, license, folder })
     }
 
@@ -144,8 +162,17 @@ impl Origin {
         name.as_str().unwrap_or_default().to_owned()
     }
 
-    /// The folder that the policy, or what it is an adapter over, was read from.
+    /// The server that has its weights, if one has.
+    pub fn tinker(&self) -> Option<&TinkerConfig> {
+        self.config.policies.get(&self.name)?.tinker.as_ref()
+    }
+
+    /// The folder that the policy, or what it is an adapter over, was read from; of a base on a
+    /// server there is the tokenizer's.
     fn base(&self) -> Option<PathBuf> {
+        if let Some(tinker) = self.tinker() {
+            return Some(tinker.tokenizer.clone());
+        }
         let own = self.config.policies.get(&self.name)?;
         match &own.base {
             Some(base) => self.config.policies.get(base)?.path.clone(),
@@ -161,6 +188,12 @@ fn whence(folder: &Path) -> Option<(PathBuf, usize, String)> {
     let number = step.file_name()?.to_str()?.strip_prefix("step-")?.parse().ok()?;
     let run = step.parent()?.parent()?.to_owned();
     Some((run, number, folder.file_name()?.to_str()?.to_owned()))
+}
+
+/// What a server calls its base, which for some is the path of a folder.
+fn name_there(base: &str) -> String {
+    let folder = Path::new(base);
+    if folder.is_dir() { public_name(folder) } else { base.to_owned() }
 }
 
 /// `owner/name` where the folder says so, else what the folder is called.
@@ -185,4 +218,35 @@ fn license(base: &Path) -> String {
     let named = front.find_map(|line| line.strip_prefix("license:"));
     let named = named.map(|name| name.trim().trim_matches(['"', '\''])).unwrap_or_default();
     if named.is_empty() { UNKNOWN.to_owned() } else { named.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_policy_on_a_server_is_an_adapter_over_what_the_server_calls_its_base() {
+        let folder = tempfile::tempdir().unwrap();
+        let shape = r#"{"architectures": ["Qwen3ForCausalLM"]}"#;
+        std::fs::write(folder.path().join("config.json"), shape).unwrap();
+        let set = [
+            "url=http://127.0.0.1:8000".to_owned(),
+            "base=Qwen/Qwen3-32B".to_owned(),
+            format!("tokenizer={}", folder.path().display()),
+        ];
+        let set = set.map(|set| format!("policies.planner.tinker.{set}"));
+        let origin = Origin {
+            run: PathBuf::from("run"),
+            name: "planner".to_owned(),
+            config: Config::load(None, &set).unwrap(),
+            manifest: None,
+            progress: Progress::default(),
+        };
+        let kept = folder.path().join("kept");
+        let subject = Subject { folder: kept, origin: Some(origin), merged: false };
+        let base = subject.base().unwrap();
+        assert!(subject.is_adapter());
+        assert_eq!((base.name.as_str(), base.relation), ("Qwen/Qwen3-32B", "adapter"));
+        assert_eq!(subject.architecture().as_deref(), Some("Qwen3ForCausalLM"));
+    }
 }
