@@ -10,7 +10,8 @@ use crate::workflow::{Request, Step, action_kind};
 /// The kind for what is considered and not done: scored, if the environment
 /// knows it, and without any other effect.
 const PROPOSAL: &str = "plan";
-const SETTING: &str = "kind";
+/// The setting by which the user chooses.
+pub(crate) const SETTING: &str = "kind";
 
 /// The kind with which a workflow acts, and whether proposals are scored.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -31,7 +31,7 @@ pub use rehearsal::Rehearsal;
 pub use report::{Finding, Report, Reproducer, Tried, Verdict};
 pub use starts::Starts;
 pub use tasks::{assert_that_what_is_revealed_solves, digests_of, first_tasks, judge_answers};
-pub use workflow::{SessionUnderTest, WorkflowUnderTest};
+pub use workflow::{SessionUnderTest, WorkflowUnderTest, kinds_beside};
 
 use std::time::Duration;
 
@@ -160,19 +160,33 @@ impl Scope {
         }
     }
 
-    /// Look at one episode again, with the eyes of the check that found something.
+    /// Whether an environment takes the scope's settings together, and would not refuse them.
+    pub fn suits_environment(&self, environment: &dyn EnvironmentUnderTest) -> bool {
+        environment::takes(environment, self)
+    }
+
+    /// Look at one episode again, with the eyes of the check that found something: under its
+    /// settings, among the same tasks, and for as long as that takes.
     pub fn replay(
         &self,
         environment: &dyn EnvironmentUnderTest,
         check: &str,
         seen: &Reproducer,
     ) -> Result<Finding, Problem> {
-        environment::replay(environment, self, check, seen)
+        let settings = seen.settings.iter().map(|one| (one.name.clone(), one.value.clone()));
+        let scope =
+            Scope { settings: settings.collect(), from: seen.from, budget: None, ..self.clone() };
+        environment::replay(environment, &scope, check, seen)
     }
 
     /// Check a workflow.
     pub fn check_workflow(&self, workflow: &dyn WorkflowUnderTest) -> Report {
         workflow::check(workflow, self)
+    }
+
+    /// Whether a workflow takes the scope's settings together, and would not refuse them.
+    pub fn suits_workflow(&self, workflow: &dyn WorkflowUnderTest) -> bool {
+        workflow::takes(workflow, self)
     }
 
     /// The dataset record of a task.

@@ -24,6 +24,11 @@ impl Split {
         }
     }
 
+    /// The split that has a name.
+    pub fn named(name: &str) -> Option<Split> {
+        Split::ALL.into_iter().find(|split| split.name() == name)
+    }
+
     /// The split that a generated problem belongs to: eight in ten belong to
     /// `Train`, one each to the others. An environment that draws problems
     /// until one belongs to its task's split has disjoint splits by construction.

@@ -223,15 +223,52 @@ fn settings_that_cannot_be_are_a_matter_of_usage_not_a_finding() {
         ("environment.walls=-1", "`walls` is -1, but must be"),
         ("workflow.mode=fine", "the component brings no workflow"),
         ("walls=3", "there is no setting `walls`"),
+        ("train.steps=3", "`train.steps` cannot be used: this command does not read it"),
+        ("tasks.train=['nowhere.jsonl']", "cannot read the records in `nowhere.jsonl`"),
     ] {
         let (code, text) = check(&file, &[set]);
         assert_eq!(code, 2, "{set}: {text}");
         assert!(text.contains(message), "{set}: {text}");
     }
+    for (command, set) in [("inspect", "tasks.limit=3"), ("bench", "workflow.rounds=3")] {
+        let (code, _, stderr) = run(&["plugin", command, "plan-path", "--set", set]);
+        let key = set.split_once('=').unwrap().0;
+        let said = stderr.contains(&format!("`{key}` cannot be used: this command does not read"));
+        assert!(code == 2 && said, "{command}: {code} {stderr}");
+    }
     // Limits count, too: a check can be made as tight or as wide as a run.
     let (code, text) = check(&file, &["plugins.limits.fuel=10"]);
     assert_eq!(code, 3, "{text}");
     assert!(text.contains("ran out of fuel"), "{text}");
+}
+
+#[test]
+fn an_environment_of_records_is_checked_with_those_that_are_named_and_no_other_takes_some() {
+    let folder = tempfile::tempdir().unwrap();
+    let records = folder.path().join("records.jsonl");
+    let record = |sum: u32| format!("{{\"question\": \"{sum} is\", \"answer\": \"{sum}0\"}}\n");
+    std::fs::write(&records, (1..9).map(record).collect::<String>()).unwrap();
+    let set = format!("tasks.train=[{:?}]", records.display().to_string());
+    let (_, text) = check(&fixture("records-environment"), &[&set]);
+    assert!(text.contains("the expert solves 105 tasks"), "{text}");
+    let (code, text) = check(&plugin("plan-path"), &[&set]);
+    assert!(code == 2 && text.contains("`plan-path` reads no records"), "{code} {text}");
+}
+
+#[test]
+fn the_kind_of_action_that_a_workflow_is_set_to_send_is_one_that_there_is() {
+    let set = ["--set", "workflow.kind=moves"];
+    let (code, _, stderr) = run(&[&["plugin", "inspect", "solo"], &set[..]].concat());
+    assert_eq!(code, 0, "{stderr}");
+    let (code, text) = check(&plugin("solo"), &set[1..]);
+    assert_eq!(code, 0, "{text}");
+}
+
+#[test]
+fn an_environment_is_measured_with_the_seats_that_it_names() {
+    let set = ["--set", "environment.opponent=seat"];
+    let (code, stdout, stderr) = run(&[&["plugin", "bench", "connect-four"], &set[..]].concat());
+    assert!(code == 0 && stdout.contains("act, as the expert does"), "{code} {stdout}{stderr}");
 }
 
 #[test]

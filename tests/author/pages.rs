@@ -88,6 +88,10 @@ fn what_wants_a_grant_is_not_tried_without_it() {
     assert!(page.contains("needs <strong>sandbox</strong>"), "{}", text_of(&page));
     assert!(page.contains("It was not tried: that takes a grant (`--grant code=sandbox`)."));
     assert!(page.contains("class=\"badge truncated\">not checked</span>"));
+    for set in ["nonsense=1", "environment.nonsense=1"] {
+        let (code, _, stderr) = run(&["plugin", "page", &file("code"), "--set", set]);
+        assert!(code == 2 && stderr.contains("nonsense"), "{set}: {code} {stderr}");
+    }
 }
 
 #[test]
@@ -197,7 +201,10 @@ fn a_search_ranks_what_it_finds_and_shows_so_much_of_it() {
     assert_eq!(lines[2], "  files = [\"game7\"]");
     assert_eq!(lines[3], "game0: A game \\u001b[2J with boards.", "of equals the first");
     assert_eq!(lines.len(), 60);
-    assert!(stderr.contains("and 10 more; more words find fewer"), "{stderr}");
+    assert!(
+        stderr.contains("and 10 more; with more words, what fits best comes first"),
+        "{stderr}"
+    );
 
     let toml = "[[components]]\nname = \"chess\"\nreference = \"chess\"\nsentence = \"Boards.\"\ncontract = \"0.2.0\"\n";
     let both = folder.path().join("a.json").display().to_string();

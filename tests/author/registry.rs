@@ -71,7 +71,9 @@ fn a_tag_that_moved_is_named_and_refused_until_one_asks_for_it() {
         assert!(stderr.contains(said), "{said}: {stderr}");
     }
     assert_eq!(place.lock(), lock);
-    // Both are still what they were.
+    // Who names the digest has it, and the tag is still what it was.
+    place.done(&["plugin", "pull", &new]);
+    assert_eq!(place.lock(), lock);
     place.done(&["plugin", "inspect", &old]);
     place.done(&["plugin", "pull", &reference, "--update"]);
     assert_ne!(place.lock(), lock);

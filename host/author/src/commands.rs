@@ -7,6 +7,7 @@ mod check;
 mod dev;
 mod finding;
 mod page;
+mod settings;
 mod sharing;
 mod sources;
 
@@ -15,16 +16,17 @@ use std::path::Path;
 pub use args::{PageOptions, PluginCommand, PluginSubject};
 use check::Effort;
 use plugin_sdk::Preset;
+use plugin_sdk::testing::kinds_beside;
+use settings::{Reading, refuse_useless};
 pub use sharing::provide;
 use troupe_terminal::{self as terminal, quoted};
 
-use troupe_core::config::{Config, Limits};
+use troupe_core::config::{Config, PluginsConfig};
 use troupe_core::error::ExitCode;
 use troupe_core::installation::plugin_folders;
 use troupe_core::storage::list_folder;
 use troupe_guests::plugin::{
-    ActionKind, EnvironmentPlugin, Grants, Needs, Plugin, PluginError, PluginLibrary, Setting,
-    WorkflowPlugin,
+    EnvironmentPlugin, Grants, Needs, Plugin, PluginError, PluginLibrary, Setting, WorkflowPlugin,
 };
 use troupe_sandbox::Sandbox;
 use troupe_sandbox::loading::load_plugins;
@@ -40,11 +42,11 @@ pub fn run(command: PluginCommand) -> anyhow::Result<ExitCode> {
         PluginCommand::Dev { folder, once } => return dev::run(&folder, once),
         PluginCommand::List => list()?,
         PluginCommand::Inspect { plugin, set } => {
-            let config = Config::load(None, &set)?;
-            inspect(&look_at(&plugin, &config.plugins.limits)?, &config)?;
+            let config = Reading::Look.load(&set)?;
+            inspect(&look_at(&plugin, &config.plugins)?, &config)?;
         }
         PluginCommand::Check { subject, tasks, hunt, minutes, strict, json, replay, set } => {
-            let (config, library, sandbox) = load(&subject, &set)?;
+            let (config, library, sandbox) = load(&subject, Reading::Check.load(&set)?)?;
             let effort = Effort {
                 tasks,
                 hunt,
@@ -71,7 +73,7 @@ pub fn run(command: PluginCommand) -> anyhow::Result<ExitCode> {
         }
         PluginCommand::Search { words, index } => finding::search(&words, &index)?,
         PluginCommand::Bench { subject, set } => {
-            let (config, library, _sandbox) = load(&subject, &set)?;
+            let (config, library, _sandbox) = load(&subject, Reading::Bench.load(&set)?)?;
             bench::run(&library, &config)?;
         }
     }
@@ -81,9 +83,8 @@ pub fn run(command: PluginCommand) -> anyhow::Result<ExitCode> {
 /// The component, with the configuration that is used to load it.
 fn load(
     subject: &PluginSubject,
-    set: &[String],
+    mut config: Config,
 ) -> anyhow::Result<(Config, PluginLibrary, Sandbox)> {
-    let mut config = Config::load(None, set)?;
     subject.grant_in(&mut config);
     config.plugins.files = vec![subject.plugin.clone()];
     let (library, sandbox) = load_plugins(&config)?;
@@ -105,9 +106,9 @@ fn spoken(subject: &PluginSubject, set: &[String]) -> String {
 }
 
 /// A plugin that is only asked what it is, whatever it wants to be granted.
-fn look_at(plugin: &Path, limits: &Limits) -> Result<PluginLibrary, PluginError> {
+fn look_at(plugin: &Path, plugins: &PluginsConfig) -> Result<PluginLibrary, PluginError> {
     let grants = Grants { for_a_look: true, ..Grants::default() };
-    PluginLibrary::load(&[plugin.to_owned()], &[], limits, grants)
+    PluginLibrary::load(&[plugin.to_owned()], &plugins.path, &plugins.limits, grants)
 }
 
 fn list() -> anyhow::Result<()> {
@@ -119,7 +120,7 @@ fn list() -> anyhow::Result<()> {
             continue;
         }
         // A file that is no plugin is shown as such; the others still count.
-        match look_at(&folder.join(&name), &Limits::default()) {
+        match look_at(&folder.join(&name), &PluginsConfig::default()) {
             Ok(library) => rows.extend(offers(&library)),
             Err(error) => rows.push(vec![name, "—".to_owned(), String::new(), error.to_string()]),
         }
@@ -143,6 +144,7 @@ fn offers(library: &PluginLibrary) -> Vec<Vec<String>> {
 }
 
 fn inspect(library: &PluginLibrary, config: &Config) -> anyhow::Result<()> {
+    refuse_useless(library, config)?;
     library.plugins().iter().for_each(inspect_file);
     for environment in library.environments() {
         inspect_environment(environment, &config.environment)?;
@@ -231,12 +233,8 @@ fn inspect_workflow(workflow: &WorkflowPlugin, table: &toml::Table) -> anyhow::R
     inspect_needs(&description.needs, description.is_reusable());
     inspect_tools(workflow);
     terminal::line("");
-    let kind = |name: &String| ActionKind { name: name.clone(), summary: String::new() };
-    let kinds: Vec<ActionKind> = match description.actions.as_slice() {
-        [] => vec![kind(&"answer".to_owned())],
-        kinds => kinds.iter().map(kind).collect(),
-    };
     let settings = workflow.settings(table)?;
+    let kinds = kinds_beside(description, settings.configured());
     let configuration = workflow.configure(&settings, &kinds)?;
     let roles = configuration.roles.iter();
     let rows: Vec<Vec<String>> = roles

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::sheet::Sheet;
 use troupe_core::error::{Coded, ExitCode};
 use troupe_core::oci::{OciReference, SCHEME};
-use troupe_core::storage::{StorageError, write_json};
+use troupe_core::storage::{StorageError, write_file, write_json};
 
 /// Bytes of a file, its components, and characters of one sentence.
 const FILE_BYTES: u64 = 8 << 20;
@@ -116,21 +116,25 @@ impl Index {
             return Err(malformed(format!("it is larger than {} MiB", FILE_BYTES >> 20)));
         }
         let text = String::from_utf8(bytes).map_err(|_| malformed("it is not UTF-8".to_owned()))?;
-        let is_toml = file.extension().is_some_and(|extension| extension == "toml");
         let index: Index =
-            if is_toml { from_toml(&text) } else { from_json(&text) }.map_err(malformed)?;
+            if is_toml(file) { from_toml(&text) } else { from_json(&text) }.map_err(malformed)?;
         if index.components.len() > COMPONENTS {
             return Err(malformed(format!("it has more than {COMPONENTS} components")));
         }
         Ok(index)
     }
 
-    /// Write it as JSON.
+    /// Write it as it is read: as TOML if the file is named so, otherwise as JSON.
     ///
     /// # Errors
     /// If it cannot be written.
     pub fn write(&self, file: &Path) -> Result<(), IndexError> {
-        Ok(write_json(file, self)?)
+        if !is_toml(file) {
+            return Ok(write_json(file, self)?);
+        }
+        // Strings in tables: there is nothing that TOML could not say.
+        let text = toml::to_string(self).unwrap_or_default();
+        Ok(write_file(file, text.as_bytes())?)
     }
 
     /// Take in a component, in place of what was known under its reference or, of the program's, its
@@ -168,18 +172,26 @@ struct Fit {
 }
 
 impl Known {
-    /// What is known of a component, unless it is had from a file that nobody else has.
-    pub fn of(sheet: &Sheet) -> Option<Self> {
-        let said = &sheet.said;
-        let whence = sheet.origin.is_shared().then(|| sheet.origin.named.clone())?;
-        Some(Known {
-            name: said.name.clone().try_into().ok()?,
-            reference: whence.try_into().ok()?,
-            sentence: said.summary.clone().try_into().ok()?,
-            contract: sheet.facts.contract.clone().try_into().ok()?,
-            kind: said.kind.to_owned().try_into().ok(),
-            version: said.version.clone().try_into().ok(),
-            licence: sheet.origin.licence.clone().and_then(|licence| licence.try_into().ok()),
+    /// What is known of a component.
+    ///
+    /// # Errors
+    /// With the reason why no index can have it: it is a file that nobody else has, or what it says
+    /// is not what an index holds.
+    pub fn of(sheet: &Sheet) -> Result<Self, String> {
+        let (said, origin) = (&sheet.said, &sheet.origin);
+        if !origin.is_shared() {
+            return Err("it is a file that nobody else has; push it, and name its reference, or \
+                        say with `--registry` where it will be pushed to"
+                .to_owned());
+        }
+        Ok(Known {
+            name: held("name", &said.name)?,
+            reference: held("reference", &origin.named)?,
+            sentence: held("summary", &said.summary)?,
+            contract: held("contract", &sheet.facts.contract)?,
+            kind: Some(held("kind", said.kind)?),
+            version: Some(held("version", &said.version)?),
+            licence: origin.licence.as_deref().map(|named| held("licence", named)).transpose()?,
         })
     }
 
@@ -202,6 +214,15 @@ impl Known {
         let weights: Vec<usize> = asked.iter().map(best).filter(|weight| *weight > 0).collect();
         Fit { words: weights.len(), weight: weights.iter().sum() }
     }
+}
+
+/// What is said of a component, as an index holds it.
+fn held<T: TryFrom<String, Error = String>>(what: &str, said: &str) -> Result<T, String> {
+    T::try_from(said.to_owned()).map_err(|reason| format!("its {what} does not fit: {reason}"))
+}
+
+fn is_toml(file: &Path) -> bool {
+    file.extension().is_some_and(|extension| extension == "toml")
 }
 
 /// Runs of letters and digits, in small letters.
@@ -317,6 +338,9 @@ impl<const MOST: usize> fmt::Display for Line<MOST> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::said::Said;
+    use crate::sheet::{Facts, Origin};
+    use troupe_guests::plugin::Needs;
 
     fn known(name: &str, sentence: &str) -> Known {
         let word = |text: &str| Line::try_from(text.to_owned()).unwrap();
@@ -351,6 +375,52 @@ mod tests {
         assert_eq!(found("QUEEN"), ["eight-queens", "board-game"], "beginnings count");
         assert_eq!(found("chess"), [""; 0]);
         assert_eq!(found("--"), [""; 0]);
+    }
+
+    #[test]
+    fn an_index_is_written_as_its_name_says_and_read_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let index =
+            Index { components: vec![known("sudoku", "Fill a \"board\"."), known("a", "")] };
+        for (name, start) in [("index.toml", "[[components]]"), ("index.json", "{")] {
+            let file = folder.path().join(name);
+            index.write(&file).unwrap();
+            assert_eq!(Index::read(&file).unwrap(), index);
+            assert!(std::fs::read_to_string(&file).unwrap().starts_with(start), "{name}");
+        }
+    }
+
+    /// A component that is had from there and says this of itself.
+    fn sheet(named: &str, summary: &str) -> Sheet {
+        let (named, summary) = (named.to_owned(), summary.to_owned());
+        let (name, version) = ("sudoku".to_owned(), "0.1.0".to_owned());
+        Sheet {
+            said: Said { kind: "environment", name, version, summary },
+            origin: Origin { named, licence: None },
+            facts: Facts {
+                size: 1,
+                digest: "ab".repeat(32),
+                contract: "0.2.0".to_owned(),
+                wants: Vec::new(),
+                needs: Needs::NOTHING,
+            },
+            environment: None,
+            workflow: None,
+            interpreter: None,
+            checked: Ok(Vec::new()),
+        }
+    }
+
+    #[test]
+    fn what_no_index_can_have_is_refused_with_the_true_reason() {
+        let of = |named: &str, summary: &str| Known::of(&sheet(named, summary));
+        assert_eq!(of("sudoku", "A board.").map(|known| known.name.0), Ok("sudoku".to_owned()));
+        let reason = of("./sudoku.wasm", "A board.").unwrap_err();
+        assert!(reason.starts_with("it is a file that nobody else has; push it"), "{reason}");
+        let reason = of("sudoku", "A board\nof digits.").unwrap_err();
+        assert!(reason.starts_with("its summary does not fit: a text has one line"), "{reason}");
+        let reason = of("oci://r.example/sudoku:0.1.0", "A board.").unwrap_err();
+        assert!(reason.starts_with("its reference does not fit:"), "{reason}");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use plugin_sdk::testing::Report;
 use crate::said::Said;
 pub use earnings::Earnings;
 pub use environment::{EnvironmentSheet, Look};
-pub use example::{Close, Example, Scene};
+pub use example::{Close, Example, Scene, task};
 use troupe_core::oci::{OciReference, SHA256};
 use troupe_guests::plugin::{
     ComponentFile, InterpreterDescription, Needs, Plugin, PluginError, PluginLibrary,

@@ -2,12 +2,12 @@
 //! out the commands that need no policies. The others are `host-engine`'s.
 
 pub mod args;
+mod torch;
 mod become_engine;
 mod explain;
 mod processes;
 mod resolve_rows;
 mod run;
-mod torch;
 
 use std::io;
 use std::process;

@@ -118,3 +118,48 @@ fn a_device_is_offered_where_there_is_one_and_nowhere_else() {
     ];
     assert_eq!(with_device, expected);
 }
+
+#[test]
+fn flags_that_would_do_nothing_beside_another_are_refused_beside_it_and_taken_without() {
+    let parses = |words: &[&str]| Cli::try_parse_from(words.join(" ").split(' ')).is_ok();
+    let rows: [(&str, &str, &[&str]); 5] = [
+        (
+            "host blame RUN",
+            "--roles",
+            &["--by reward", "--forks 8", "--at-most 8", "--margin 0.2", "--failures"],
+        ),
+        (
+            "host verify RUN",
+            "--bundle FOLDER",
+            &["--steps 1", "--seed 1", "--reach 1", "--anyway", "--json"],
+        ),
+        (
+            "host replay RUN --at 3",
+            "--groups",
+            &[
+                "--set a=1",
+                "--drop-group 1",
+                "--weigh-group 1=2",
+                "--swap-sample 1:2",
+                "--steps 5",
+                "--tasks 5",
+            ],
+        ),
+        (
+            "host train",
+            "--explain train",
+            &["--resume RUN", "--processes 2", "--print-config", "--plan 24", "--forecast"],
+        ),
+        ("host plugin check FILE", "--replay {}", &["--hunt", "--minutes 1", "--strict", "--json"]),
+    ];
+    for (command, other, flags) in rows {
+        assert!(parses(&[command, other]), "{command} {other}");
+        for flag in flags {
+            assert!(parses(&[command, flag]), "{command} {flag}");
+            assert!(!parses(&[command, other, flag]), "{command} {other} {flag}");
+        }
+    }
+    let advantage = "host advantage --run RUN --compare naive";
+    assert!(parses(&[advantage]) && !parses(&[advantage, "--states 5"]));
+    assert!(parses(&[advantage, "--states 5", "--truth 8"]));
+}

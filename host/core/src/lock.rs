@@ -42,10 +42,11 @@ pub struct Locked {
 }
 
 impl LockFile {
-    /// Where it lies: beside the first of these configurations, or in the current folder.
+    /// Where it lies: beside the first of these configurations, or in the current folder if there
+    /// is none. One that comes with the program is not where its name says.
     pub fn beside(configurations: &[PathBuf]) -> PathBuf {
-        let folder = configurations.first().and_then(|first| first.parent());
-        folder.unwrap_or(Path::new("")).join(LOCK)
+        let first = configurations.first().filter(|first| first.exists());
+        first.and_then(|first| first.parent()).unwrap_or(Path::new("")).join(LOCK)
     }
 
     /// What a file says; nothing if it is not there.
@@ -194,9 +195,14 @@ mod tests {
 
     #[test]
     fn it_lies_beside_the_first_configuration_or_here() {
-        let files = [PathBuf::from("configs/a.toml"), PathBuf::from("b.toml")];
-        assert_eq!(LockFile::beside(&files), Path::new("configs/host.lock"));
-        assert_eq!(LockFile::beside(&files[1..]), Path::new("host.lock"));
-        assert_eq!(LockFile::beside(&[]), Path::new("host.lock"));
+        let folder = tempfile::tempdir().unwrap();
+        let files = [folder.path().join("a.toml"), PathBuf::from("b.toml")];
+        fs::write(&files[0], "").unwrap();
+        assert_eq!(LockFile::beside(&files), folder.path().join(LOCK));
+        assert_eq!(LockFile::beside(&files[1..]), Path::new(LOCK));
+        assert_eq!(LockFile::beside(&[]), Path::new(LOCK));
+        // It comes with the program, and is in none of the folders here.
+        let shipped = PathBuf::from("configs/plan-path/quickstart.toml");
+        assert_eq!(LockFile::beside(&[shipped]), Path::new(LOCK));
     }
 }

@@ -29,11 +29,12 @@ pub(super) use words::{Mask, pieces};
 use super::hunt::Hole;
 use super::report::{Checked, Finding, Objection, Report, Reproducer, finding, require};
 use super::shrinking::shortest;
+use super::team::Team;
 use super::walk::{Deed, Walk};
 use super::{Scope, Watch};
 use crate::environment::{Configuration, Description, Move, Outcome, Task};
 use crate::rendering::Rendering;
-use crate::types::{Action, Configured, Part, Problem, Seat};
+use crate::types::{Action, Configured, Fault, Part, Problem, Seat, Split};
 
 /// An environment as the suite sees it: a type of this program
 /// ([`Native`](super::Native)) or a component in a host. A host reports a trap
@@ -164,7 +165,7 @@ pub(super) fn check(
         }
         Err(objection) => report.findings.push(finding("start", Err(objection))),
     }
-    report
+    report.of_tasks_from(scope.from)
 }
 
 /// What a report is about.
@@ -208,6 +209,21 @@ fn judged(
     let mut deeds = acts.iter().cloned().map(Deed);
     let walk = Walk::take(&examination.team, task, acts.len(), |_| deeds.next());
     walk.and_then(|walk| judge(examination, &walk))
+}
+
+/// Whether the scope's settings are not refused. Not all go together; whatever else is wrong, a
+/// check finds.
+pub(super) fn takes(environment: &dyn EnvironmentUnderTest, scope: &Scope) -> bool {
+    let begin = || -> Result<(), Problem> {
+        let description = environment.describe()?;
+        let settings = scope.configured(&description.settings);
+        let configuration = environment.configure(&settings)?;
+        let Ok(team) = Team::of(environment, &description, &configuration) else { return Ok(()) };
+        let (seed, seats, entry) = (scope.from, team.seats, scope.entry(scope.from));
+        let task = Task { split: Split::Train, seed, settings, seats, entry };
+        environment.start(&task).map(drop)
+    };
+    !begin().is_err_and(|problem| problem.fault == Fault::Settings)
 }
 
 /// Look at one episode alone, with the eyes of the check that found something

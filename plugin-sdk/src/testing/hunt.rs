@@ -63,12 +63,12 @@ pub(super) fn hunt(
     let description = match environment.describe() {
         Ok(description) => description,
         Err(problem) => {
-            return Report::of("environment", vec![finding("hunt", Err(problem.into()))]);
+            return Report::of("environment", vec![finding("description", Err(problem.into()))]);
         }
     };
     let mut report = Report::of(&subject(&description), Vec::new());
     match Examination::prepare(environment, description, scope) {
-        Err(objection) => report.findings.push(finding("hunt", Err(objection))),
+        Err(objection) => report.findings.push(finding("start", Err(objection))),
         Ok(examination) => {
             let caught = search_everywhere(&examination, effort, watch);
             // Its tasks and settings are those of the checks before it.
@@ -80,7 +80,7 @@ pub(super) fn hunt(
             }));
         }
     }
-    report
+    report.of_tasks_from(scope.from)
 }
 
 /// What a hunt brought home.

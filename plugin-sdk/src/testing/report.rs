@@ -41,6 +41,9 @@ pub struct Reproducer {
     pub split: Split,
     /// The task's seed.
     pub seed: u32,
+    /// The seed of the first of the tasks that were looked at with this one: some faults show only
+    /// in all of them together.
+    pub from: u32,
     /// All settings.
     pub settings: Vec<Configured>,
     /// The record of a data set that it is made of.
@@ -53,7 +56,7 @@ impl Reproducer {
     /// The task alone, before anything is done in it.
     pub(super) fn of(task: &Task) -> Self {
         let Task { split, seed, settings, entry, .. } = task.clone();
-        Reproducer { split, seed, settings, entry, acts: Vec::new() }
+        Reproducer { split, seed, from: seed, settings, entry, acts: Vec::new() }
     }
 
     /// The task, with these seats.
@@ -98,6 +101,14 @@ impl Report {
     /// A report of something that was not tried yet.
     pub fn of(subject: &str, findings: Vec<Finding>) -> Self {
         Report { subject: subject.to_owned(), findings, tried: Tried::default() }
+    }
+
+    /// The same report, once it is known that tasks were looked at from this seed on.
+    pub(super) fn of_tasks_from(mut self, seed: u32) -> Self {
+        for seen in self.findings.iter_mut().filter_map(|found| found.reproducer.as_mut()) {
+            seen.from = seen.from.min(seed);
+        }
+        self
     }
 
     /// Take in what was found later: the first fault of a check stays, and what

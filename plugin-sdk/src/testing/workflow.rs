@@ -11,7 +11,9 @@ mod worth;
 use super::Scope;
 use super::environment::words_of;
 use super::report::{Checked, Objection, Report, Tried, finding, require, skip};
-use crate::types::{Action, ActionKind, Configured, Move, Problem, Seat, Setting};
+use crate::kinds::SETTING as CHOSEN_KIND;
+use crate::settings::Settings;
+use crate::types::{Action, ActionKind, Configured, Fault, Move, Problem, Seat, Setting};
 use crate::workflow::{
     Author, Briefing, CUT, Configuration, Description, Directive, Event, Message, Request, Role,
     Step, Tool,
@@ -87,6 +89,34 @@ pub(super) fn check(workflow: &dyn WorkflowUnderTest, scope: &Scope) -> Report {
     report
 }
 
+/// The kinds of action of whatever environment a workflow is to be beside: those that it names, or
+/// any one, and the one that it is set to send.
+pub fn kinds_beside(description: &Description, settings: &[Configured]) -> Vec<ActionKind> {
+    let mut names = description.actions.clone();
+    if names.is_empty() {
+        names.push("answer".to_owned());
+    }
+    match settings.text(CHOSEN_KIND) {
+        Ok(chosen) if !chosen.is_empty() && names.iter().all(|name| name != chosen) => {
+            names.push(chosen.to_owned());
+        }
+        _ => {}
+    }
+    let kind = |name| ActionKind { name, summary: SUMMARY.to_owned() };
+    names.into_iter().map(kind).collect()
+}
+
+/// Whether the scope's settings are not refused. Not all go together; whatever else is wrong, a
+/// check finds.
+pub(super) fn takes(workflow: &dyn WorkflowUnderTest, scope: &Scope) -> bool {
+    let configure = || -> Result<(), Problem> {
+        let description = workflow.describe()?;
+        let settings = scope.configured(&description.settings);
+        workflow.configure(&settings, &kinds_beside(&description, &settings)).map(drop)
+    };
+    !configure().is_err_and(|problem| problem.fault == Fault::Settings)
+}
+
 /// A step and what led to it.
 #[derive(Clone, Debug, PartialEq)]
 struct Exchange {
@@ -129,12 +159,7 @@ impl<'a> Examination<'a> {
         description: &Description,
     ) -> Result<Self, Objection> {
         let settings = scope.configured(&description.settings);
-        let kinds = match description.actions.as_slice() {
-            [] => vec!["answer".to_owned()],
-            kinds => kinds.to_vec(),
-        };
-        let kind = |name| ActionKind { name, summary: SUMMARY.to_owned() };
-        let kinds: Vec<ActionKind> = kinds.into_iter().map(kind).collect();
+        let kinds = kinds_beside(description, &settings);
         let configuration = workflow.configure(&settings, &kinds)?;
         let [first, then] = workflow.questioned_twice(&settings, &kinds)?;
         require(first.0 == *description && first == then, || {

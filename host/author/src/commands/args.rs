@@ -78,7 +78,7 @@ Exit code 7 if a check fails.")]
         tasks: u32,
         /// Then hunt for episodes that earn much and solve nothing, for a minute unless told
         /// otherwise.
-        #[arg(long, conflicts_with = "replay")]
+        #[arg(long)]
         hunt: bool,
         /// Go on with other tasks and settings for so long, unless something is found; with
         /// `--hunt`, hunt for so long.
@@ -91,7 +91,8 @@ Exit code 7 if a check fails.")]
         #[arg(long)]
         json: bool,
         /// Play an episode again: the reproducer of a finding, as JSON.
-        #[arg(long, value_name = "JSON")]
+        #[arg(long, value_name = "JSON",
+            conflicts_with_all = ["hunt", "minutes", "strict", "json"])]
         replay: Option<String>,
         /// Override a setting, such as environment.walls=0.
         #[arg(long, value_name = "KEY=VALUE")]
@@ -282,7 +283,7 @@ impl PluginSubject {
 }
 
 /// How a page about a component is made.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct PageOptions {
     /// Its licence: an SPDX expression; of several components, one component's or that of all. A
     /// reference has one already, if whoever pushed it said so.
@@ -301,6 +302,11 @@ pub struct PageOptions {
 }
 
 impl PageOptions {
+    /// The components that a licence was named for.
+    pub fn licensed(&self) -> impl Iterator<Item = &str> {
+        self.license.iter().filter_map(|it| it.name.as_deref())
+    }
+
     /// The licence of the component that has this name, if one was named.
     pub fn license_of(&self, name: &str) -> Option<String> {
         let own = self.license.iter().find(|it| it.name.as_deref() == Some(name));

@@ -2,11 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use troupe_core::config::Config;
+use crate::sheet::task;
+use troupe_core::config::{Audience, Config};
 use troupe_guests::plugin::{
     EnvironmentPlugin, EnvironmentState, LiveEpisode, Move, PluginFailure, PluginLibrary, Seat,
-    Split, Status, Task, text_of,
+    Status, Task, text_of,
 };
+use troupe_guests::scenario::Alone;
 use troupe_terminal as terminal;
 
 /// How long each call is measured.
@@ -40,7 +42,7 @@ impl Cost {
 
 pub fn run(library: &PluginLibrary, config: &Config) -> anyhow::Result<()> {
     for environment in library.environments() {
-        let bench = Bench::of(environment, config)?;
+        let bench = Bench::of(environment, library, config)?;
         terminal::line(&format!("environment {}", environment.name()));
         bench.run()?;
     }
@@ -50,37 +52,53 @@ pub fn run(library: &PluginLibrary, config: &Config) -> anyhow::Result<()> {
     Ok(())
 }
 
-struct Bench<'a> {
-    environment: &'a EnvironmentPlugin,
+struct Bench {
+    alone: Alone,
     task: Task,
+    /// Whether a seat that moves alone is refused, where several have something to do.
+    is_joint: bool,
 }
 
 /// Acts of the expert in a second; nothing if there is no expert.
 pub fn acts_per_second(
     environment: &EnvironmentPlugin,
+    library: &PluginLibrary,
     config: &Config,
 ) -> anyhow::Result<Option<f64>> {
-    let bench = Bench::of(environment, config)?;
-    let cost = bench.acts(&bench.task.seats[0])?;
+    let cost = Bench::of(environment, library, config)?.acts()?;
     Ok((cost.calls > 0).then(|| f64::from(cost.calls) / cost.time.as_secs_f64().max(1e-9)))
 }
 
-impl<'a> Bench<'a> {
-    fn of(environment: &'a EnvironmentPlugin, config: &Config) -> anyhow::Result<Self> {
-        let settings = environment.settings(&config.environment)?;
-        environment.configure(&settings)?;
-        let seats = vec![Seat::new("player")];
-        let settings = settings.configured().to_vec();
-        let task = Task { split: Split::Train, seed: 0, settings, seats, entry: None };
-        Ok(Bench { environment, task })
+impl Bench {
+    fn of(
+        environment: &EnvironmentPlugin,
+        library: &PluginLibrary,
+        config: &Config,
+    ) -> anyhow::Result<Self> {
+        let mut entry = config.families().swap_remove(0);
+        entry.environment = Some(environment.name().to_owned());
+        let alone = Alone::assemble(config, &entry, Audience::Words, library)?;
+        let task = task(&alone, 0)?;
+        let mut bench = Bench { alone, task, is_joint: false };
+        bench.is_joint = bench.moves_together()?;
+        Ok(bench)
+    }
+
+    fn moves_together(&self) -> Result<bool, PluginFailure> {
+        let mut episode = self.alone.environment.start(&self.task)?;
+        let moves = self.advised(&mut episode)?;
+        let [first, _, ..] = &moves[..] else { return Ok(false) };
+        let alone = episode.act(vec![first.clone()]);
+        Ok(!alone.is_ok_and(|outcome| outcome.is_accepted()))
     }
 
     fn run(&self) -> anyhow::Result<()> {
         let seat = self.task.seats[0].clone();
-        let mut episode = self.environment.start(&self.task)?;
+        let environment = &self.alone.environment;
+        let mut episode = environment.start(&self.task)?;
         let state = episode.save()?;
-        let start = self.repeat(|task| self.environment.start(task))?;
-        let resume = self.repeat(|_| self.environment.resume(&state))?;
+        let start = self.repeat(|task| environment.start(task))?;
+        let resume = self.repeat(|_| environment.resume(&state))?;
         let observe = self.again(&mut episode, |episode| episode.observe(&seat).map(drop))?;
         let save = self.again(&mut episode, |episode| episode.save().map(drop))?;
         let mut rows = vec![
@@ -89,8 +107,8 @@ impl<'a> Bench<'a> {
             observe.row("observe"),
             save.row("save"),
         ];
-        if let Some(moves) = self.expert(&mut episode, &seat)? {
-            rows.push(self.acts(&seat)?.row("act, as the expert does"));
+        if let Some(moves) = self.expert(&mut episode)? {
+            rows.push(self.acts()?.row("act, as the expert does"));
             rows.push(self.branch(&state, &moves, &seat)?.row("resume, act, observe, save"));
         }
         terminal::table(&["what", "µs", "per second", "fuel"], &rows);
@@ -127,24 +145,36 @@ impl<'a> Bench<'a> {
         Ok(cost)
     }
 
-    fn expert(
-        &self,
-        episode: &mut LiveEpisode,
-        seat: &Seat,
-    ) -> Result<Option<Vec<Move>>, PluginFailure> {
-        let action = episode.demonstrate(seat)?;
-        Ok(action.map(|action| vec![Move { seat: seat.clone(), action }]))
+    /// What the expert has to do as each seat, if anything.
+    fn advised(&self, episode: &mut LiveEpisode) -> Result<Vec<Move>, PluginFailure> {
+        let mut moves = Vec::new();
+        for seat in &self.task.seats {
+            let action = episode.demonstrate(seat)?;
+            moves.extend(action.map(|action| Move { seat: seat.clone(), action }));
+        }
+        Ok(moves)
+    }
+
+    /// What it does: as one seat, or as all who have to move together.
+    fn expert(&self, episode: &mut LiveEpisode) -> Result<Option<Vec<Move>>, PluginFailure> {
+        let mut moves = self.advised(episode)?;
+        if !self.is_joint {
+            moves.truncate(1);
+        }
+        Ok(Some(moves).filter(|moves| !moves.is_empty()))
     }
 
     /// What acting costs in episodes that the expert plays, task after task.
-    fn acts(&self, seat: &Seat) -> Result<Cost, PluginFailure> {
+    fn acts(&self) -> anyhow::Result<Cost> {
         let mut cost = Cost::default();
-        let mut task = self.task.clone();
         let began = Instant::now();
-        while cost.time < BUDGET && began.elapsed() < 4 * BUDGET {
-            let mut episode = self.environment.start(&task)?;
+        for seed in 0.. {
+            if cost.time >= BUDGET || began.elapsed() >= 4 * BUDGET {
+                break;
+            }
+            let mut episode = self.alone.environment.start(&task(&self.alone, seed)?)?;
             for _ in 0..ACTIONS {
-                let Some(moves) = self.expert(&mut episode, seat)? else { break };
+                let Some(moves) = self.expert(&mut episode)? else { break };
                 let began = Instant::now();
                 let outcome = episode.act(moves)?;
                 cost.add(began.elapsed(), &episode);
@@ -152,7 +182,6 @@ impl<'a> Bench<'a> {
                     break;
                 }
             }
-            task.seed += 1;
         }
         Ok(cost)
     }
@@ -167,7 +196,7 @@ impl<'a> Bench<'a> {
         let mut cost = Cost::default();
         while cost.time < BUDGET {
             let began = Instant::now();
-            let mut episode = self.environment.resume(state)?;
+            let mut episode = self.alone.environment.resume(state)?;
             let mut fuel = episode.fuel_of_last_call();
             episode.act(moves.to_vec())?;
             fuel += episode.fuel_of_last_call();

@@ -4,6 +4,7 @@
 mod environment;
 mod findings;
 mod interpreter;
+mod records;
 mod replay;
 mod search;
 mod workflow;
@@ -14,9 +15,12 @@ use std::time::Duration;
 
 use plugin_sdk::testing::{Finding, Report, Scope, Verdict};
 
+use super::settings::refuse_useless;
 use troupe_core::config::{Config, ConfigError};
 use troupe_core::error::ExitCode;
-use troupe_guests::plugin::{Cause, Fault, PluginFailure, PluginLibrary, Problem, Settings};
+use troupe_guests::plugin::{
+    Cause, EnvironmentPlugin, Fault, PluginFailure, PluginLibrary, Problem, Settings,
+};
 use troupe_sandbox::Sandbox;
 use troupe_terminal as terminal;
 
@@ -71,11 +75,11 @@ pub fn look(
     }
     let mut reports = Vec::new();
     for environment in library.environments() {
-        let scope = scope(environment.settings(&config.environment)?, effort);
+        let scope = scope_of(environment, config, effort)?;
         reports.push(search::environment(environment, scope, effort));
     }
     for workflow in library.workflows() {
-        let scope = scope(workflow.settings(&config.workflow)?, effort);
+        let scope = scope(&workflow.settings(&config.workflow)?, effort);
         reports.push(search::workflow(workflow, scope, effort));
     }
     for interpreter in library.interpreters() {
@@ -91,6 +95,7 @@ pub fn replay(
     effort: &Effort,
     seen: &str,
 ) -> anyhow::Result<ExitCode> {
+    refuse_useless(library, config)?;
     let Some(environment) = library.environments().first() else {
         return Err(ConfigError::Invalid {
             key: "--replay".to_owned(),
@@ -98,11 +103,22 @@ pub fn replay(
         }
         .into());
     };
-    let settings = environment.settings(&config.environment)?;
-    replay::run(environment, scope(settings, effort), seen)
+    replay::run(environment, &scope_of(environment, config, effort)?, seen)
 }
 
-fn scope(given: Settings, effort: &Effort) -> Scope {
+/// What is looked at of an environment: with the user's settings, and their records if there are
+/// some.
+fn scope_of(
+    environment: &EnvironmentPlugin,
+    config: &Config,
+    effort: &Effort,
+) -> anyhow::Result<Scope> {
+    let settings = environment.settings(&config.environment)?;
+    let entries = records::read(environment, &settings, &config.tasks, effort.tasks)?;
+    Ok(Scope { entries, ..scope(&settings, effort) })
+}
+
+fn scope(given: &Settings, effort: &Effort) -> Scope {
     let settings = given.iter().map(|(name, value)| (name.to_owned(), value.clone())).collect();
     Scope { settings, tasks: effort.tasks, budget: Some(BUDGET), ..Scope::default() }
 }
@@ -130,21 +146,6 @@ fn tell(told: &Told<'_>) -> ExitCode {
         }
     }
     if passed { ExitCode::Success } else { ExitCode::Check }
-}
-
-/// Settings of what the component does not bring would silently do nothing.
-fn refuse_useless(library: &PluginLibrary, config: &Config) -> Result<(), ConfigError> {
-    let tables = [
-        ("environment", &config.environment, library.environments().is_empty()),
-        ("workflow", &config.workflow, library.workflows().is_empty()),
-    ];
-    match tables.into_iter().find(|(_, table, missing)| *missing && !table.is_empty()) {
-        None => Ok(()),
-        Some((kind, ..)) => Err(ConfigError::Invalid {
-            key: kind.to_owned(),
-            reason: format!("the component brings no {kind}"),
-        }),
-    }
 }
 
 /// What the guest said is wrong; every other failure, and what the guest calls

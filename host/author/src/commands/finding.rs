@@ -33,7 +33,10 @@ pub(super) fn search(words: &[String], indices: &[PathBuf]) -> anyhow::Result<()
     match found.len() {
         0 => terminal::note(&format!("none of {} components fits", all.components.len())),
         count if count > SHOWN => {
-            terminal::note(&format!("and {} more; more words find fewer", count - SHOWN));
+            let more = count - SHOWN;
+            terminal::note(&format!(
+                "and {more} more; with more words, what fits best comes first"
+            ));
         }
         _ => {}
     }

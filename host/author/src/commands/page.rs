@@ -1,18 +1,22 @@
 //! `host plugin page` and `host plugin catalogue`: components as people look at them.
 
+mod cover;
+
 use std::path::{Path, PathBuf};
 
 use plugin_sdk::testing::Report;
 
 use super::args::{PageOptions, PluginSubject};
 use super::check::{self, Effort};
+use super::settings::refuse_useless;
 use super::sharing::artifact;
 use super::{bench, load, look_at, spoken};
 use crate::index::{Index, Known};
 use crate::markup::{Tile, contents, page};
 use crate::said::Said;
 use crate::sheet::{Close, EnvironmentSheet, Facts, Origin, Sheet, WorkflowSheet};
-use troupe_core::config::{Config, Grantee, Limits};
+use cover::Cover;
+use troupe_core::config::{Config, Grantee, PluginsConfig};
 use troupe_core::installation::plugin_folders;
 use troupe_core::lock::LockFile;
 use troupe_core::oci::OciReference;
@@ -44,6 +48,8 @@ pub(super) fn write_page(
     out: Option<&Path>,
     index: Option<&Path>,
 ) -> anyhow::Result<()> {
+    let cover = Cover::of(&subject.plugin, &Config::load(None, set)?.plugins)?;
+    cover::refuse_idle(options, &[cover])?;
     let company = Company { grants: &subject.grant, corpus: &subject.grant_retrieval };
     let sheet = sheet(subject, set, &company, options)?;
     if let Some(file) = index {
@@ -61,21 +67,25 @@ pub(super) fn write_catalogue(
     options: &PageOptions,
     folder: &Path,
 ) -> anyhow::Result<()> {
+    // What is wrong is said before any of them is tried, which takes its time.
+    let usual = PluginsConfig::default();
+    let covers = plugins.iter().map(|plugin| Cover::of(plugin, &usual));
+    let covers = covers.collect::<anyhow::Result<Vec<Cover>>>()?;
+    cover::refuse_alike(&covers)?;
+    cover::refuse_idle(options, &covers)?;
     create_folder(folder)?;
     let (mut index, mut tiles) = (Index::default(), Vec::new());
-    let mut pages: Vec<String> = Vec::new();
     for plugin in plugins {
         let subject = PluginSubject::granted(plugin, grants, corpus);
         let sheet = sheet(&subject, &[], &Company { grants, corpus }, options)?;
-        let name = format!("{}.html", sheet.said.name);
-        if pages.contains(&name) {
-            let reason = format!("two components call themselves `{}`; name one", sheet.said.name);
-            return Err(UsageError(reason).into());
+        let name = &sheet.said.name;
+        let file = format!("{name}.html");
+        write(&folder.join(&file), &page(&sheet, Some(CONTENTS)))?;
+        match Known::of(&sheet) {
+            Ok(known) => index.put(known),
+            Err(reason) => terminal::note(&format!("`{name}` is not in {INDEX}: {reason}")),
         }
-        write(&folder.join(&name), &page(&sheet, Some(CONTENTS)))?;
-        Known::of(&sheet).into_iter().for_each(|known| index.put(known));
-        tiles.push(Tile::of(&sheet, &name));
-        pages.push(name);
+        tiles.push(Tile::of(&sheet, &file));
     }
     index.write(&folder.join(INDEX))?;
     write(&folder.join(CONTENTS), &contents(&tiles))
@@ -89,13 +99,9 @@ fn write(file: &Path, html: &str) -> anyhow::Result<()> {
 
 /// Put what is known of a component into an index.
 fn add(file: &Path, sheet: &Sheet) -> anyhow::Result<()> {
-    let Some(known) = Known::of(sheet) else {
-        return Err(UsageError(format!(
-            "`{}` is a file that nobody else has; push it, and write the page of its reference",
-            sheet.origin.named
-        ))
-        .into());
-    };
+    let known = Known::of(sheet).map_err(|reason| {
+        UsageError(format!("`{}` cannot be in an index: {reason}", sheet.origin.named))
+    })?;
     let mut index = if file.exists() { Index::read(file)? } else { Index::default() };
     index.put(known);
     Ok(index.write(file)?)
@@ -108,11 +114,13 @@ fn sheet(
     company: &Company<'_>,
     options: &PageOptions,
 ) -> anyhow::Result<Sheet> {
-    let library = look_at(&subject.plugin, &Limits::default())?;
+    let config = Config::load(None, set)?;
+    let library = look_at(&subject.plugin, &config.plugins)?;
     let (Some(said), [plugin]) = (Said::of(&library), library.plugins()) else {
         let reason = format!("`{}` brings nothing to show", subject.plugin.display());
         return Err(UsageError(reason).into());
     };
+    check_settings(&library, &config)?;
     let facts = Facts::of(plugin, &library)?;
     let origin = origin(&subject.plugin, plugin, &said, options)?;
     let interpreter = library.interpreters().first().map(|one| one.description().clone());
@@ -133,19 +141,31 @@ fn sheet(
             missing.join(",")
         )));
     }
-    let (config, library, sandbox) = load(subject, set)?;
+    let (config, library, sandbox) = load(subject, config)?;
     let mut sheet = untried("");
     sheet.checked = Ok(checked(&library, &sandbox, &config, subject, set, options)?);
     if let Some(environment) = library.environments().first() {
         let mut tried = EnvironmentSheet::of(environment, &library, &config);
         // What cannot be measured alone is not.
-        tried.speed = bench::acts_per_second(environment, &config).ok().flatten();
+        tried.speed = bench::acts_per_second(environment, &library, &config).ok().flatten();
         sheet.environment = Some(tried);
     }
     if let Some(workflow) = library.workflows().first() {
         sheet.workflow = Some(played(workflow, &config, company, options)?);
     }
     Ok(sheet)
+}
+
+/// Refuses settings that the component does not have, also where it is not tried.
+fn check_settings(library: &PluginLibrary, config: &Config) -> anyhow::Result<()> {
+    refuse_useless(library, config)?;
+    for environment in library.environments() {
+        environment.settings(&config.environment)?;
+    }
+    for workflow in library.workflows() {
+        workflow.settings(&config.workflow)?;
+    }
+    Ok(())
 }
 
 fn checked(
@@ -265,7 +285,7 @@ fn suiting(workflow: &WorkflowPlugin, company: &Company<'_>) -> anyhow::Result<V
         if !exports.is_ok_and(|names| names.iter().any(is_one)) {
             continue;
         }
-        let Ok(library) = look_at(&file, &Limits::default()) else { continue };
+        let Ok(library) = look_at(&file, &PluginsConfig::default()) else { continue };
         let [environment] = library.environments() else { continue };
         let name = PathBuf::from(environment.plugin().stem());
         let grants = PluginSubject::granted(&name, company.grants, company.corpus).grants();

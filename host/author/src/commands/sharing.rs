@@ -7,7 +7,7 @@ use super::check::{self, Effort};
 use super::{inspect_file, look_at};
 use crate::said::Said;
 use crate::sheet::contract;
-use troupe_core::config::{Config, Limits};
+use troupe_core::config::{Config, PluginsConfig};
 use troupe_core::lock::{LockFile, Locked};
 use troupe_core::oci::{OciError, OciReference, SHA256, Stored};
 use troupe_guests::plugin::{ComponentFile, Plugin, PluginLibrary};
@@ -31,7 +31,7 @@ pub(super) fn push(
         let reason = format!("`{reference}` must have a tag, and no digest: it is not known yet");
         return Err(UsageError(reason).into());
     }
-    let library = look_at(plugin, &Limits::default())?;
+    let library = look_at(plugin, &PluginsConfig::default())?;
     let file = the_file(&library)?;
     let said = Said::of(&library).ok_or_else(|| brings_nothing(plugin))?;
     said.check(reference)?;
@@ -81,7 +81,9 @@ pub(super) fn pull(
     let pinned = current(&registry, &path, reference, update)?;
     let stored = bring(&registry, &pinned)?;
     show(&pinned, &stored, false)?;
-    remember(&path, &pinned, &stored)
+    // Who names a digest wants this component, and not that the tag mean another one.
+    let may_move = reference.digest.is_none() || update;
+    remember(&path, &pinned, &stored, may_move)
 }
 
 /// The reference with the digest that it has in the registry, unless that is another one than it
@@ -125,14 +127,14 @@ fn bring(registry: &Registry, pinned: &OciReference) -> anyhow::Result<Stored> {
             ));
         }
     })?;
-    let library = look_at(&stored.file, &Limits::default())?;
+    let library = look_at(&stored.file, &PluginsConfig::default())?;
     Said::of(&library).ok_or_else(|| brings_nothing(&stored.file))?.check(pinned)?;
     Ok(stored)
 }
 
 /// What is about to be trusted, and what a check of it finds here.
 fn show(pinned: &OciReference, stored: &Stored, brief: bool) -> anyhow::Result<()> {
-    let library = look_at(&stored.file, &Limits::default())?;
+    let library = look_at(&stored.file, &PluginsConfig::default())?;
     let Some(said) = Said::of(&library) else { return Ok(()) };
     terminal::line(&pinned.to_string());
     terminal::line(&format!("  {} {}: {}", said.name, said.version, said.summary));
@@ -170,20 +172,47 @@ fn show(pinned: &OciReference, stored: &Stored, brief: bool) -> anyhow::Result<(
     Ok(())
 }
 
-/// Writes down which component a tag means. A grant by name keeps meaning what it was given to.
-fn remember(path: &Path, pinned: &OciReference, stored: &Stored) -> anyhow::Result<()> {
+/// Writes down which component a tag means, in place of another one only if it may move. A grant
+/// by name keeps meaning what it was given to.
+fn remember(
+    path: &Path,
+    pinned: &OciReference,
+    stored: &Stored,
+    may_move: bool,
+) -> anyhow::Result<()> {
     let Some(reference) = pinned.unpinned() else { return Ok(()) };
-    let library = look_at(&stored.file, &Limits::default())?;
+    let library = look_at(&stored.file, &PluginsConfig::default())?;
     let version = Said::of(&library).map(|said| said.version).unwrap_or_default();
     let component = stored.manifest.component.clone();
     let manifest = pinned.digest.clone().unwrap_or_default();
-    LockFile::change(path, |lock| {
-        let known = lock.get(pinned).map(|known| known.granted.clone());
-        let granted = known.unwrap_or_else(|| component.clone());
-        lock.put(Locked { reference, manifest, component, granted, version });
-    })?;
-    terminal::note(&format!("`{}` says which component that is", path.display()));
+    let granted = component.clone();
+    let locked = Locked { reference: reference.clone(), manifest, component, granted, version };
+    let mut kept = None;
+    LockFile::change(path, |lock| kept = settle(lock, locked, may_move))?;
+    let file = path.display();
+    terminal::note(&match kept {
+        None => format!("`{file}` says which component that is"),
+        Some(kept) => format!(
+            "`{file}` still says that `{reference}` is {SHA256}{kept}; `--update` writes this one"
+        ),
+    });
     Ok(())
+}
+
+/// Has a lock say which component a tag means; the manifest of the other one, if that stays.
+fn settle(lock: &mut LockFile, locked: Locked, may_move: bool) -> Option<String> {
+    let known = lock.get(&locked.reference).cloned();
+    match known {
+        Some(known) if known.manifest != locked.manifest && !may_move => Some(known.manifest),
+        Some(Locked { granted, .. }) => {
+            lock.put(Locked { granted, ..locked });
+            None
+        }
+        None => {
+            lock.put(locked);
+            None
+        }
+    }
 }
 
 /// Brings what a configuration takes from registries and is not here. With everything here, no
@@ -209,8 +238,35 @@ pub fn provide(args: &ConfigArgs) -> anyhow::Result<()> {
             };
             let stored = bring(&registry, &pinned)?;
             show(&pinned, &stored, true)?;
-            remember(&LockFile::beside(&args.config), &pinned, &stored)?;
+            let may_move = reference.digest.is_none();
+            remember(&LockFile::beside(&args.config), &pinned, &stored, may_move)?;
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn locked(letters: &str) -> Locked {
+        Locked {
+            reference: "oci://127.0.0.1:5000/math:0.1.0".parse().unwrap(),
+            manifest: letters.repeat(32),
+            component: letters.repeat(32),
+            granted: letters.repeat(32),
+            version: "0.1.0".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_tag_moves_only_if_it_may_and_a_grant_by_name_stays_where_it_was_given() {
+        let mut lock = LockFile::default();
+        assert_eq!(settle(&mut lock, locked("aa"), false), None);
+        assert_eq!(settle(&mut lock, locked("aa"), false), None);
+        assert_eq!(settle(&mut lock, locked("bb"), false), Some("aa".repeat(32)));
+        assert_eq!(lock.plugins, [locked("aa")]);
+        assert_eq!(settle(&mut lock, locked("bb"), true), None);
+        assert_eq!(lock.plugins, [Locked { granted: "aa".repeat(32), ..locked("bb") }]);
+    }
 }

@@ -17,7 +17,7 @@ pub fn write(manifest: &ProjectManifest, folder: &Path) -> Result<(), StorageErr
     put(folder, FILE, own.as_bytes())?;
     let (language, kind) = (manifest.language.word(), manifest.kind.word());
     for (name, bytes) in below(&format!("plugin-sdk/templates/{language}/{kind}/")) {
-        put(folder, &destination(&filled(name, manifest)), filled_bytes(bytes, manifest).as_ref())?;
+        put(folder, &filled(&destination(name), manifest), filled_bytes(bytes, manifest).as_ref())?;
     }
     match manifest.language {
         Language::Rust => write_rust_sdk(folder),
@@ -56,7 +56,11 @@ fn embedded(name: &str) -> &'static [u8] {
 /// Files that would mean something where the templates lie have other names there.
 fn destination(name: &str) -> String {
     let name = name.strip_suffix(".template").unwrap_or(name);
-    name.replace("dot-", ".")
+    let (folder, file) = name.split_at(name.rfind('/').map_or(0, |slash| slash + 1));
+    match file.strip_prefix("dot-") {
+        Some(hidden) => format!("{folder}.{hidden}"),
+        None => name.to_owned(),
+    }
 }
 
 fn filled(text: &str, manifest: &ProjectManifest) -> String {
@@ -77,4 +81,22 @@ fn put(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), StorageError> {
     let path = folder.join(name);
     create_folder(path.parent().unwrap_or(folder))?;
     write_file(&path, bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::language::Kind;
+    use super::*;
+
+    #[test]
+    fn what_a_project_is_called_is_in_the_names_of_its_files_as_it_stands() {
+        let folder = tempfile::tempdir().unwrap();
+        let (language, kind) = (Language::JavaScript, Kind::Environment);
+        write(&ProjectManifest { name: "dot-maze".to_owned(), language, kind }, folder.path())
+            .unwrap();
+        for name in ["dot-maze.js", "dot-maze.test.js", ".gitignore", "package.json"] {
+            assert!(folder.path().join(name).is_file(), "{name}");
+        }
+        assert_eq!(destination("src/dot-hidden"), "src/.hidden");
+    }
 }

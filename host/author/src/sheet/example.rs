@@ -226,7 +226,10 @@ fn answers(
 }
 
 /// A task to learn from.
-pub(super) fn task(alone: &Alone, seed: u32) -> Result<Task, RecordError> {
+///
+/// # Errors
+/// If its record cannot be read.
+pub fn task(alone: &Alone, seed: u32) -> Result<Task, RecordError> {
     let record = alone.records.as_ref().map(|records| records.read(Split::Train, seed));
     let entry = record.transpose()?.map(|record| record.text);
     let settings = alone.settings.configured().to_vec();

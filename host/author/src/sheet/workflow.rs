@@ -1,10 +1,10 @@
 //! A workflow: who plays in it, and how a conversation goes.
 
+use plugin_sdk::testing::kinds_beside;
+
 use super::{Example, tried};
 use troupe_core::config::{Audience, Config};
-use troupe_guests::plugin::{
-    ActionKind, PluginLibrary, Right, Role, WorkflowDescription, WorkflowPlugin,
-};
+use troupe_guests::plugin::{PluginLibrary, Right, Role, WorkflowDescription, WorkflowPlugin};
 use troupe_guests::scenario::Scenario;
 
 /// A workflow.
@@ -24,15 +24,12 @@ impl WorkflowSheet {
     /// What it says without an environment.
     pub(crate) fn untried(plugin: &WorkflowPlugin, config: &Config, reason: &str) -> Self {
         let description = plugin.description().clone();
-        let kind = |name: &str| ActionKind { name: name.to_owned(), summary: String::new() };
-        let kinds: Vec<ActionKind> = match description.actions.as_slice() {
-            [] => vec![kind("answer")],
-            kinds => kinds.iter().map(|name| kind(name)).collect(),
-        };
         let settings = tried(plugin.settings_for(Audience::Language, &config.workflow));
-        let roles = settings
-            .and_then(|settings| tried(plugin.configure(&settings, &kinds)))
-            .map(|configuration| configuration.roles);
+        let configured = settings.and_then(|settings| {
+            let kinds = kinds_beside(&description, settings.configured());
+            tried(plugin.configure(&settings, &kinds))
+        });
+        let roles = configured.map(|configuration| configuration.roles);
         WorkflowSheet { description, roles, example: Err(reason.to_owned()), granted: Vec::new() }
     }
 

@@ -34,7 +34,7 @@ pub struct AdvantageArgs {
     #[arg(long, value_name = "EPISODES", value_parser = clap::value_parser!(u32).range(2..=10_000))]
     pub truth: Option<u32>,
     /// With --truth, how many states of a step.
-    #[arg(long, default_value_t = 64, value_name = "STATES")]
+    #[arg(long, default_value_t = 64, value_name = "STATES", requires = "truth")]
     pub states: usize,
     /// With --truth, count what the whole team earns, and not what a seat earns for itself, such as
     /// a judge's praise.

@@ -71,7 +71,8 @@ pub struct BlameArgs {
     /// Say instead what each role is good for: the tasks once more with the role played by its
     /// policy as it began, by one that has learned nothing, and by the expert, and each role's
     /// part (Shapley value) in what the team solves more than it did when it began.
-    #[arg(long, conflicts_with_all = ["task", "samples", "greedy", "failures", "out"])]
+    #[arg(long, conflicts_with_all = ["task", "samples", "greedy", "failures", "forks", "at_most",
+        "margin", "by", "out"])]
     pub roles: bool,
     /// Write what is found into this file, one episode a line, in place of the run's blame.jsonl.
     #[arg(long, value_name = "FILE")]

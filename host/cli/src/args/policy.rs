@@ -139,9 +139,9 @@ pub struct PolicyCardArgs {
     #[arg(value_name = "RUN_OR_POLICY")]
     pub place: PathBuf,
     /// Which checkpoint of the run: best (by its validation; the last, if none was validated),
-    /// last, or the number of a step.
-    #[arg(long, value_name = "STEP", default_value = "best")]
-    pub step: CheckpointName,
+    /// last, or the number of a step; by default the best.
+    #[arg(long, value_name = "STEP")]
+    pub step: Option<CheckpointName>,
     /// Which policy of the run, if it trained several.
     #[arg(long, value_name = "NAME")]
     pub policy: Option<String>,

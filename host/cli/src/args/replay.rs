@@ -44,7 +44,8 @@ pub struct ReplayArgs {
     #[arg(long, conflicts_with_all = ["set", "drop_group", "weigh_group", "swap_sample", "groups"])]
     pub influence: bool,
     /// List the groups of that step, and stop; the step's table has to be there.
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["set", "drop_group", "weigh_group", "swap_sample", "steps",
+        "tasks"])]
     pub groups: bool,
     /// Validation tasks by which both futures are measured at their ends, and steps by --influence.
     #[arg(long, default_value_t = 256, value_name = "N",

@@ -43,7 +43,8 @@ pub struct TrainArgs {
     #[arg(long)]
     pub print_config: bool,
     /// Say what a setting, or each of a table, means, accepts and is here, and stop.
-    #[arg(long, value_name = "KEY")]
+    #[arg(long, value_name = "KEY",
+        conflicts_with_all = ["resume", "processes", "print_config", "plan", "forecast"])]
     pub explain: Option<String>,
     /// Print what the run would take of a card with so many GB of memory, which need not be here,
     /// and stop.

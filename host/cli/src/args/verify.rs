@@ -36,7 +36,8 @@ pub struct VerifyArgs {
     #[arg(long)]
     pub anyway: bool,
     /// Put what somebody else needs to verify the run into this folder, and stop.
-    #[arg(long, value_name = "FOLDER")]
+    #[arg(long, value_name = "FOLDER",
+        conflicts_with_all = ["steps", "seed", "reach", "anyway", "json"])]
     pub bundle: Option<PathBuf>,
     /// Print JSON.
     #[arg(long)]

@@ -213,7 +213,7 @@ fn works(examination: &Examination, settings: &[Configured]) -> Result<bool, Obj
     let environment = examination.team.environment;
     let seen = || Reproducer {
         settings: settings.to_vec(),
-        ..Reproducer::of(&examination.task(Split::Train, 0))
+        ..Reproducer::of(&examination.task(Split::Train, examination.scope.from))
     };
     let refused = |problem: &Problem| problem.fault == Fault::Settings;
     let configuration = match environment.configure(settings) {

@@ -123,7 +123,7 @@ fn in_common<T>(one: &Task, other: &Task, how: &str) -> Result<T, Objection> {
         one.split.name(),
         other.split.name()
     ))
-    .seen(|| Reproducer::of(other))
+    .seen(|| Reproducer { from: one.seed.min(other.seed), ..Reproducer::of(other) })
 }
 
 /// The same seed must not give tasks of two splits that are played alike, more

@@ -107,7 +107,7 @@ fn finding(finding: &Finding, effort: &Effort) -> serde_json::Value {
 }
 
 /// What `--replay` reads.
-fn reproducer(check: &str, reproducer: &Reproducer) -> serde_json::Value {
+pub(super) fn reproducer(check: &str, reproducer: &Reproducer) -> serde_json::Value {
     let moves = |(act, moves): (usize, &Vec<Move>)| {
         let told = |Move { seat, action }: &Move| {
             let Seat { role, instance } = seat;
@@ -121,6 +121,7 @@ fn reproducer(check: &str, reproducer: &Reproducer) -> serde_json::Value {
         "check": check,
         "split": reproducer.split.name(),
         "seed": reproducer.seed,
+        "from": reproducer.from,
         "step": reproducer.acts.len(),
         "entry": reproducer.entry,
         "settings": settings(&reproducer.settings),

@@ -13,7 +13,7 @@ use troupe_terminal as terminal;
 /// Plays it, and says what the check that found something says of it now.
 pub(super) fn run(
     plugin: &EnvironmentPlugin,
-    scope: Scope,
+    scope: &Scope,
     text: &str,
 ) -> anyhow::Result<ExitCode> {
     let (check, seen) = read(text).ok_or_else(|| ConfigError::Invalid {
@@ -24,8 +24,6 @@ pub(super) fn run(
     if let Err(problem) = show(&environment, &seen) {
         terminal::line(&format!("stopped: {}", problem.message));
     }
-    let settings = seen.settings.iter().map(|one| (one.name.clone(), one.value.clone()));
-    let scope = Scope { settings: settings.collect(), ..scope };
     let found = scope.replay(&environment, &check, &seen).map_err(|problem| {
         ConfigError::Invalid { key: "--replay".to_owned(), reason: problem.message }
     })?;
@@ -35,17 +33,9 @@ pub(super) fn run(
 
 /// Prints the episode, act by act.
 fn show(environment: &ComponentEnvironment<'_>, seen: &Reproducer) -> Result<(), Problem> {
-    let mut seats: Vec<Seat> = Vec::new();
-    for Move { seat, .. } in seen.acts.iter().flatten() {
-        if !seats.contains(seat) {
-            seats.push(seat.clone());
-        }
-    }
-    if seats.is_empty() {
-        seats.push(Seat::new("player"));
-    }
-    let Reproducer { split, seed, settings, entry, acts } = seen.clone();
+    let Reproducer { split, seed, settings, entry, acts, .. } = seen.clone();
     terminal::line(&format!("{} task {seed}", split.name()));
+    let seats = seats(environment.configure(&settings)?.expected_seats(), &acts);
     let task = Task { split, seed, settings, seats: seats.clone(), entry };
     let mut episode = environment.start(&task)?;
     terminal::line(&text_of(&episode.observe(&seats[0])?));
@@ -69,13 +59,30 @@ fn show(environment: &ComponentEnvironment<'_>, seen: &Reproducer) -> Result<(),
     Ok(())
 }
 
+/// Who plays: those that the environment names, else those who do something, or anybody.
+fn seats(named: Vec<Seat>, acts: &[Vec<Move>]) -> Vec<Seat> {
+    let mut seats = named;
+    if seats.is_empty() {
+        for Move { seat, .. } in acts.iter().flatten() {
+            if !seats.contains(seat) {
+                seats.push(seat.clone());
+            }
+        }
+    }
+    if seats.is_empty() {
+        seats.push(Seat::new("player"));
+    }
+    seats
+}
+
 /// The check and the episode that a finding names.
 fn read(text: &str) -> Option<(String, Reproducer)> {
     let json: Json = serde_json::from_str(text).ok()?;
     let check = json["check"].as_str()?.to_owned();
     let split =
         Split::ALL.into_iter().find(|split| Some(split.name()) == json["split"].as_str())?;
-    let seed = u32::try_from(json["seed"].as_u64()?).ok()?;
+    let number = |key: &str| u32::try_from(json[key].as_u64()?).ok();
+    let (seed, from) = (number("seed")?, number("from")?);
     let setting = |(name, value): (&String, &Json)| {
         let value = match value {
             Json::Bool(value) => Value::Flag(*value),
@@ -103,5 +110,45 @@ fn read(text: &str) -> Option<(String, Reproducer)> {
             _ => return None,
         }
     }
-    Some((check, Reproducer { split, seed, settings, entry, acts }))
+    Some((check, Reproducer { split, seed, from, settings, entry, acts }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::findings::reproducer;
+    use super::*;
+
+    #[test]
+    fn what_a_finding_names_is_read_as_it_was_written() {
+        let setting = |name: &str, value: Value| Configured { name: name.to_owned(), value };
+        let seen = Reproducer {
+            split: Split::Validation,
+            seed: 85,
+            from: 80,
+            settings: vec![
+                setting("size", Value::Integer(9)),
+                setting("slip", Value::Number(0.5)),
+                setting("pair", Value::Flag(true)),
+                setting("view", Value::Text("map".to_owned())),
+            ],
+            entry: Some("{\"level\": \"# #\"}".to_owned()),
+            acts: vec![
+                vec![Move::new("first", "say", "1"), Move::new("second", "say", "2")],
+                vec![Move::new(Seat::numbered("first", 1), "say", "it's")],
+            ],
+        };
+        let text = reproducer("loops", &seen).to_string();
+        assert_eq!(read(&text), Some(("loops".to_owned(), seen)));
+    }
+
+    #[test]
+    fn those_play_whom_the_environment_names_or_who_does_something_or_anybody() {
+        let act = |role: &str| vec![Move::new(role, "say", "1")];
+        let names = |seats: Vec<Seat>| seats.into_iter().map(|seat| seat.role).collect::<Vec<_>>();
+        let acts = [act("second"), act("first"), act("second")];
+        let named = ["first", "second"].map(Seat::new).to_vec();
+        assert_eq!(names(seats(named, &acts[..1])), ["first", "second"]);
+        assert_eq!(names(seats(Vec::new(), &acts)), ["second", "first"]);
+        assert_eq!(names(seats(Vec::new(), &[])), ["player"]);
+    }
 }

@@ -9,10 +9,7 @@ use plugin_sdk::types::Setting;
 use super::environment::ComponentEnvironment;
 use super::workflow::ComponentWorkflow;
 use super::{BUDGET, Effort};
-use troupe_guests::plugin::{
-    Cause, EnvironmentPlugin, Fault, LiveEpisode, PluginFailure, Seat, Settings, Split, Task,
-    WorkflowPlugin,
-};
+use troupe_guests::plugin::{EnvironmentPlugin, WorkflowPlugin};
 use troupe_terminal::Bar;
 
 /// How long a hunt takes without `--minutes`.
@@ -22,17 +19,7 @@ const HUNT: Duration = Duration::from_mins(1);
 pub(super) fn environment(plugin: &EnvironmentPlugin, scope: Scope, effort: &Effort) -> Report {
     let bar: OnceCell<Bar> = OnceCell::new();
     let declared = &plugin.description().settings;
-    let suits = |scope: &Scope| {
-        let settings = scope.configured(declared);
-        let task = Task {
-            split: Split::Train,
-            seed: scope.from,
-            settings: settings.clone(),
-            seats: vec![Seat::new("player")],
-            entry: None,
-        };
-        plugin.configure(&Settings::from(&*settings)).is_ok() && !is_refused(&plugin.start(&task))
-    };
+    let suits = |scope: &Scope| scope.suits_environment(&ComponentEnvironment::new(plugin));
     let mut report = rounds(&scope, declared, effort, suits, |scope, round| {
         let watch = |done: usize, all: usize, check: &str| {
             let bar = bar.get_or_init(|| Bar::new("check", 0, all, "checks"));
@@ -67,7 +54,7 @@ fn hunt(plugin: &EnvironmentPlugin, scope: Scope, effort: &Effort) -> Report {
 
 /// Look at a workflow.
 pub(super) fn workflow(plugin: &WorkflowPlugin, scope: Scope, effort: &Effort) -> Report {
-    let suits = |_: &Scope| true;
+    let suits = |scope: &Scope| scope.suits_workflow(&ComponentWorkflow::new(plugin));
     rounds(&scope, &plugin.description().settings, effort, suits, |scope, _| {
         scope.check_workflow(&ComponentWorkflow::new(plugin))
     })
@@ -108,10 +95,4 @@ fn placed(mut report: Report, scope: &Scope) -> Report {
         finding.sentence += &format!(" (with tasks from {}; {set})", scope.from);
     }
     report
-}
-
-/// Whether settings were refused only now.
-fn is_refused(started: &Result<LiveEpisode, PluginFailure>) -> bool {
-    let Err(failure) = started else { return false };
-    matches!(&failure.cause, Cause::Problem { fault: Fault::Settings, .. })
 }
