@@ -1,4 +1,4 @@
-//! A real server of Tinker's wire, where it is installed (`cargo xtask engine-check`): SkyRL on
+//! A real server of Tinker's protocol, where it is installed (`cargo xtask engine-check`): SkyRL on
 //! JAX, on the CPU. What is learned there is compared with what is learned here.
 //!
 //! Where it is not installed these tests say so and end: it takes 7 GB and a Python of 3.12.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Starts SkyRL's server of Tinker's wire in the foreground:
+# Starts SkyRL's server of Tinker's protocol in the foreground:
 # serve.sh VENV MODEL_FOLDER STATE_FOLDER PORT BACKEND_CONFIG_JSON
 set -euo pipefail
 venv=$1 model=$2 state=$3 port=$4 backend=$5

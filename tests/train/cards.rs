@@ -66,6 +66,8 @@ fn a_card_says_what_a_policy_was_trained_on_and_what_was_measured_and_what_was_n
     assert_eq!(beside, card);
     let (_, alone) = read(&said(&["policy", "card", &shown("out")]));
     assert!(alone.contains("its folder lies in no run") && !alone.contains("## Results"));
+    let (code, _, stderr) = run(&["policy", "card", &shown("out"), "--step", "last"]);
+    assert!(code == 2 && stderr.contains("leave out `--policy` and `--step`"), "{code} {stderr}");
 
     // What somebody else has written is left alone.
     fs::write(path("out/README.md"), "mine").unwrap();

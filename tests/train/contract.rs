@@ -135,7 +135,7 @@ fn a_trajectorys_team_reward_counts_once_however_many_were_asked_together() {
     let rollout = play(&config, &[("first", &one), ("second", &one)]);
     let by_seat = AdvantageConfig { estimator: Estimator::Grpo, ..AdvantageConfig::default() };
     for group in compare(&rollout.samples, &by_seat, &mut Memory::default(), |_| true).formed {
-        assert!(group.scores().iter().all(|score| score.value == 1.0), "{:?}", group.scores());
+        assert!(group.worths().iter().all(|score| score.value == 1.0), "{:?}", group.worths());
     }
 }
 

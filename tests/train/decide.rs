@@ -94,6 +94,13 @@ fn every_family_that_is_learned_from_counts_and_runs_have_the_same() {
     let (code, _, stderr) = run(&["eval", "--run", &one, "--run", &twin, "--decide"]);
     let what = format!("`{one}` learns from the family `far`, and `{twin}` does not");
     assert!(code == 2 && stderr.contains(&what), "{stderr}");
+    // As many tasks of the same family, on nearer goals.
+    let nearer = text.replace("max_distance = 5", "max_distance = 3");
+    assert_ne!(text, nearer);
+    fs::write(&config, nearer).unwrap();
+    let (code, _, stderr) = run(&["eval", "--run", &one, "--run", &twin, "--decide"]);
+    let what = "the family `far` has another setting `max_distance` of its environment";
+    assert!(code == 2 && stderr.contains(what), "{stderr}");
 }
 
 #[test]

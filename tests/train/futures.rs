@@ -10,10 +10,17 @@ use troupe_core::table::{Row, read_table};
 use crate::support::{fixture, plugin, plugins, run};
 
 fn trained(folder: &Path) -> String {
+    let (code, run_folder, stderr) = train(folder, &[]);
+    assert_eq!(code, 0, "{stderr}");
+    run_folder
+}
+
+/// A small run with some settings more: how it ended, its folder, and what it said.
+fn train(folder: &Path, more: &[&str]) -> (i32, String, String) {
     let files = plugins(&["plan-path", "planner-executor"]);
     let dir = format!("run.dir=\"{}\"", folder.display());
     let mut arguments = vec!["train", "--plugins", &files, "--set", &dir];
-    for set in [
+    let sets = [
         "run.name=run",
         "environment.size=5",
         "environment.max_distance=5",
@@ -25,12 +32,12 @@ fn trained(folder: &Path) -> String {
         "validation.every=1",
         "validation.tasks=16",
         "validation.tasks_during_training=64",
-    ] {
+    ];
+    for set in sets.iter().chain(more) {
         arguments.extend(["--set", set]);
     }
     let (code, _, stderr) = run(&arguments);
-    assert_eq!(code, 0, "{stderr}");
-    folder.join("run").display().to_string()
+    (code, folder.join("run").display().to_string(), stderr)
 }
 
 fn replay(run_folder: &str, more: &[&str]) -> Value {
@@ -75,6 +82,37 @@ fn what_was_is_what_the_run_saw_and_what_is_otherwise_changes_from_the_step_on()
     assert!(code == 2 && stderr.contains("nothing is to be otherwise"), "{stderr}");
     let (code, _, stderr) = run(&["replay", &run_folder, "--at", "3", "--swap-sample", "3"]);
     assert!(code == 2 && stderr.contains("such as 3:5"), "{stderr}");
+}
+
+#[test]
+fn a_run_that_ended_itself_is_looked_at_up_to_its_last_step_and_goes_on_otherwise() {
+    let folder = tempfile::tempdir().unwrap();
+    let far = [
+        "train.steps=9",
+        "train.learning_rate=0.5",
+        "train.max_movement=1e-12",
+        "train.warmup_steps=0",
+    ];
+    let (code, run_folder, stderr) = train(folder.path(), &far);
+    assert!(code == 6 && stderr.contains("up to step 5, moved the policy"), "{stderr}");
+    let told = |more: &[&str]| -> Value {
+        let asked = ["replay", &run_folder, "--at", "5", "--steps", "3", "--tasks", "16", "--json"];
+        let (code, stdout, stderr) = run(&[&asked[..], more].concat());
+        assert_eq!(code, 0, "{stderr}");
+        stdout.parse().unwrap()
+    };
+    let is_alarm = |said: &Value| said.as_str().is_some_and(|said| said.contains("moved the"));
+    let found = told(&["--influence"]);
+    assert!(found["steps"].as_array().unwrap().len() == 1 && is_alarm(&found["alarm"]), "{found}");
+    let slower = ["--set", "train.max_movement=0", "--set", "train.learning_rate=1e-3"];
+    let found = told(&slower);
+    let steps = |future: &str| found[future]["steps"].as_array().unwrap().len();
+    assert_eq!((steps("was"), steps("is")), (1, 3), "{found}");
+    assert!(is_alarm(&found["was"]["alarm"]) && found["is"].get("alarm").is_none(), "{found}");
+    let (code, _, stderr) = run(&["replay", &run_folder, "--at", "7", "--drop-group", "0"]);
+    assert!(code == 2 && stderr.contains("ended itself with step 5"), "{stderr}");
+    let (code, stdout, stderr) = run(&["verify", &run_folder, "--steps", "5"]);
+    assert!(code == 0 && stdout.contains("5 of 5 steps computed again"), "{stdout}{stderr}");
 }
 
 /// A run whose policy is spoiled by tasks, one in a hundred, whose right answer costs a hundred

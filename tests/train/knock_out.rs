@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::support::{plugins, run};
+use crate::support::{fixture, plugins, run};
 
 const TASKS: &str = "validation.tasks=48";
 
@@ -81,4 +81,31 @@ fn a_run_too_short_to_measure_its_roles_says_so_and_one_without_a_beginning_cann
     let (code, _, stderr) = run(&["blame", &team, "--roles"]);
     assert_eq!(code, 5, "{stderr}");
     assert!(stderr.contains("as it began") && stderr.contains("validation.knock_out"), "{stderr}");
+}
+
+#[test]
+fn no_row_says_the_expert_where_it_has_nothing_to_say() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = ["pair-environment", "pair-workflow"].map(fixture);
+    let files = files.map(|file| file.display().to_string()).join(",");
+    let dir = format!("run.dir=\"{}\"", folder.path().display());
+    let mut arguments = vec!["train", "--plugins", &files, "--set", &dir];
+    for set in [
+        "run.name=team",
+        "environment.game=duel",
+        "imitation.enabled=false",
+        "train.steps=1",
+        "rollout.tasks_per_step=8",
+        "validation.knock_out=always",
+        "validation.tasks_during_training=8",
+        "validation.tasks=8",
+    ] {
+        arguments.extend(["--set", set]);
+    }
+    let (code, told, stderr) = run(&arguments);
+    assert_eq!(code, 0, "{stderr}");
+    assert!(told.contains("as it began") && !told.contains("the expert"), "{told}");
+    let worth = json(&folder.path().join("team/roles.json"));
+    let roles = worth["roles"].as_array().unwrap();
+    assert!(!roles.is_empty() && roles.iter().all(|one| one["understudy"] == "began"), "{worth}");
 }

@@ -122,10 +122,12 @@ fn what_is_scored_before_it_is_learned_from_is_scored_together() {
 }
 
 #[test]
-fn the_same_number_of_processes_gives_the_same_bits() {
+fn the_same_number_of_processes_gives_the_same_bits_and_another_does_not_try() {
     let folder = tempfile::tempdir().unwrap();
     let first = train(folder.path(), "first", 2, &["train.steps=2"]);
     assert_eq!(first, train(folder.path(), "second", 2, &["train.steps=2"]));
+    let (code, told, stderr) = run(&["verify", folder.path().join("first").to_str().unwrap()]);
+    assert!(code == 0 && told.contains("it was computed by 2 processes"), "{told}{stderr}");
 }
 
 #[test]

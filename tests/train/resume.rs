@@ -73,16 +73,21 @@ fn another_seed_is_another_run_and_more_steps_are_a_wish() {
     assert_eq!(steps(&run_folder), [0, 1, 2, 3]);
     edit(&run_folder, "seed = 999", "seed = 1");
     edit(&run_folder, "steps = 3", "steps = 4");
+    let of_its_end = run_folder.join("roles.json");
+    fs::write(&of_its_end, "{}").unwrap();
     let (code, stderr) = resume(&run_folder, &[]);
     assert_eq!(code, 0, "{stderr}");
     assert_eq!(steps(&run_folder), [0, 1, 2, 3, 4]);
+    assert!(!of_its_end.exists(), "it was of another end");
 
     edit(&run_folder, "clip_high = 0.28", "clip_high = 0.3");
     edit(&run_folder, "steps = 4", "steps = 5");
     let (code, stderr) = resume(&run_folder, &["--accept-changes"]);
     assert_eq!(code, 0, "{stderr}");
     assert!(stderr.contains("note: `train.clip_high` was 0.28 and is 0.3"), "{stderr}");
+    fs::write(&of_its_end, "{}").unwrap();
     let (code, stderr) = resume(&run_folder, &[]);
+    assert!(of_its_end.exists(), "what was done stays");
     assert!(code == 0 && !stderr.contains("note:"), "what was accepted is its own: {stderr}");
 }
 

@@ -14,11 +14,11 @@ use crate::support::{copy_all, host, plugins, run};
 const STEPS: usize = 4;
 
 fn trained(folder: &Path) -> PathBuf {
-    trained_on(folder, None)
+    trained_on(folder, None, &[])
 }
 
-/// Where libtorch is told to use what processors of that name can do.
-fn trained_on(folder: &Path, processor: Option<&str>) -> PathBuf {
+/// Where libtorch is told to use what processors of that name can do, with further settings.
+fn trained_on(folder: &Path, processor: Option<&str>, more: &[&str]) -> PathBuf {
     let files = plugins(&["plan-path", "planner-executor"]);
     let dir = format!("run.dir=\"{}\"", folder.display());
     let steps = format!("train.steps={STEPS}");
@@ -34,7 +34,10 @@ fn trained_on(folder: &Path, processor: Option<&str>) -> PathBuf {
         "validation.every=1",
         "validation.tasks=16",
         "validation.tasks_during_training=16",
-    ] {
+    ]
+    .iter()
+    .chain(more)
+    {
         arguments.extend(["--set", set]);
     }
     let mut training = host(&arguments);
@@ -182,7 +185,7 @@ fn forge_weight_carefully(run: &Path, step: usize) {
 #[test]
 fn another_processors_steps_are_within_last_digits_and_forged_ones_are_not() {
     let folder = tempfile::tempdir().unwrap();
-    let whole = trained_on(folder.path(), Some("default"));
+    let whole = trained_on(folder.path(), Some("default"), &[]);
     let (code, told) = verify(&whole, 2);
     assert!(code == 0 && told.contains("no step was computed again to the bit"), "{told}");
     assert_eq!(told.matches("`shared` is within last digits").count(), 2, "{told}");
@@ -207,6 +210,39 @@ fn another_processors_steps_are_within_last_digits_and_forged_ones_are_not() {
     found("weight", "of step 3 are not what the stored answers make of step 2's", &|run| {
         forge_weight_carefully(run, 3);
     });
+}
+
+#[test]
+fn steps_of_a_run_that_was_resumed_are_computed_again_by_what_held_then() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = trained_on(folder.path(), None, &["train.warmup_steps=0"]);
+    let go_on = |changes: &[(&str, &str)], flags: &[&str]| {
+        changes.iter().for_each(|(from, to)| replace(&whole.join("config.toml"), from, to));
+        let path = whole.display().to_string();
+        let (code, _, stderr) = run(&[&["train", "--resume", &path][..], flags].concat());
+        assert_eq!(code, 0, "{stderr}");
+    };
+    go_on(&[("\nsteps = 4", "\nsteps = 6")], &[]);
+    // From the second step to the last, past the one that the run was to end with at first.
+    let sparse = forged(&whole, "sparse", |run| {
+        fs::remove_file(run.join("summary.json")).unwrap();
+        for step in 3..=5 {
+            fs::remove_dir_all(run.join(format!("checkpoints/step-{step:06}"))).unwrap();
+        }
+    });
+    let (code, told) = verify(&sparse, 6);
+    assert!(code == 0 && told.contains("6 of 6 steps computed again"), "{told}");
+
+    let changes = [("\nsteps = 6", "\nsteps = 7"), ("clip_high = 0.28", "clip_high = 0.3")];
+    go_on(&changes, &["--accept-changes"]);
+    let (code, told) = verify(&whole, 7);
+    assert!(code == 0 && told.contains("1 of 7 steps computed again"), "{told}");
+    assert!(told.contains("steps up to 6 are of what the run was before"), "{told}");
+    let forged = forged(&whole, "seed", |run| {
+        replace(&run.join("manifest.json"), "\"seed\": 1,", "\"seed\": 2,");
+    });
+    let (code, told) = verify(&forged, 0);
+    assert!(code == 7 && told.contains("the chain is broken at step 7"), "{told}");
 }
 
 #[test]

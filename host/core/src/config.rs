@@ -277,15 +277,15 @@ impl Config {
     }
 
     /// The same, with a table for each policy that `roles` implies: `[policies.default]`'s if it has
-    /// none of its own. `seats` are the workflow's roles.
+    /// none of its own. `names` are the workflow's roles.
     #[must_use]
-    pub fn with_implied_policies(mut self, seats: &[String]) -> Config {
+    pub fn with_implied_policies(mut self, names: &[String]) -> Config {
         let Some(default) = self.policies.get(DEFAULT_POLICY).cloned() else { return self };
-        let policies = seats.iter().filter_map(|seat| self.roles.policy_of(seat));
+        let policies = names.iter().filter_map(|name| self.roles.policy_of(name));
         let implied = policies.filter(|policy| self.roles.may_imply(policy)).map(str::to_owned);
         let implied: Vec<String> = implied.collect();
         let is_needed = self.is_base(DEFAULT_POLICY)
-            || seats.iter().any(|seat| self.roles.policy_of(seat) == Some(DEFAULT_POLICY));
+            || names.iter().any(|name| self.roles.policy_of(name) == Some(DEFAULT_POLICY));
         for policy in implied {
             self.policies.entry(policy).or_insert_with(|| default.clone());
         }

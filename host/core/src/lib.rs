@@ -18,7 +18,6 @@
 //! ```
 
 pub mod error;
-pub mod interval;
 pub mod seed;
 pub mod statistics;
 pub mod parallel;
@@ -40,7 +39,6 @@ pub mod blame;
 pub mod table;
 pub mod archive;
 pub mod forecast;
-pub mod scalars;
 
 use crate::config::ConfigError;
 use crate::error::{Asked, ask};

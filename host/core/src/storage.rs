@@ -17,7 +17,7 @@ use crate::error::{Coded, ExitCode};
 pub use lock::Lock;
 
 /// The prefix of unfinished files' and folders' names.
-const UNFINISHED: &str = ".unfinished-";
+pub const UNFINISHED: &str = ".unfinished-";
 
 /// Why a run folder, checkpoint or other file cannot be used.
 #[derive(Debug, thiserror::Error)]

@@ -292,10 +292,10 @@ pub enum Event {
         /// Its answer.
         text: String,
         /// Whether the limit of tokens cut it.
-        #[serde(default, skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         cut: bool,
         /// Whether some of it was put there and not drawn: a thought's end.
-        #[serde(default, skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         forced: bool,
     },
     /// The environment carried out an action.
@@ -403,12 +403,7 @@ impl Episode {
 }
 
 /// Whether it is a role's first seat, which most roles have no other beside.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
-fn is_false(flag: &bool) -> bool {
-    !flag
-}
-
-fn is_first(instance: &u32) -> bool {
+pub fn is_first(instance: &u32) -> bool {
     *instance == 0
 }
 

@@ -46,9 +46,7 @@ pub fn run(
     for (index, (step, path)) in tables.iter().enumerate() {
         let rows = read_table(path)?;
         let samples: Vec<Sample> = rows.iter().map(|row| row.sample.clone()).collect();
-        let shares = SolvedShares::of(rows.iter().map(|row| {
-            ((row.sample.task, row.sample.episode), row.ending == Ending::Solved.word())
-        }));
+        let shares = solved_shares(&rows);
         let trains = |sample: &Sample| config.trains(&sample.policy);
         let in_band = |sample: &Sample| shares.are_within(sample, &config.advantage);
         let again = as_stored(&rows, &samples, &config.advantage, &mut memory, |sample| {
@@ -74,6 +72,12 @@ pub fn run(
     let truths = truths.map(Truths::distances).transpose()?;
     show(&args, steps, (same, rows_in_all), &tallies, truths.as_deref())?;
     Ok(ExitCode::Success)
+}
+
+/// The share of each task's episodes that was solved.
+pub(super) fn solved_shares(rows: &[Row]) -> SolvedShares {
+    let solved = |row: &Row| row.ending == Ending::Solved.word();
+    SolvedShares::of(rows.iter().map(|row| ((row.sample.task, row.sample.episode), solved(row))))
 }
 
 /// Answers of policies that learn or, where none does and a critic perhaps judged them all, every

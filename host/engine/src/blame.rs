@@ -2,6 +2,8 @@
 
 mod tables;
 
+use std::path::Path;
+
 use super::eval::config_and_step;
 use super::{assemble, knock_out, report, say_caveats};
 use troupe_cli::args::BlameArgs;
@@ -67,8 +69,11 @@ pub fn run(
         bar.step_to(found.len(), String::new());
     })?;
     bar.finish();
-    keep(args, &found)?;
-    if !args.json {
+    let out = args.out.clone().unwrap_or_else(|| args.run.join(FILE));
+    let lines = keep(&out, &found)?;
+    if args.json {
+        lines.lines().for_each(report::line);
+    } else {
         let played = episodes.len();
         show(args, &found, played, spent);
     }
@@ -82,19 +87,20 @@ fn recorded(args: &BlameArgs, team: &Team, seed: Seed) -> anyhow::Result<(Vec<Ta
     Ok(play_recorded(team, episodes, seed)?)
 }
 
-/// Write what was found, and print it if that is asked for.
-fn keep(args: &BlameArgs, found: &[Blame]) -> anyhow::Result<()> {
+/// Write what was found, a line for each episode. Nothing is no reason to lose what was found
+/// before.
+fn keep(out: &Path, found: &[Blame]) -> anyhow::Result<String> {
     let mut lines = String::new();
     for blame in found {
         lines += &serde_json::to_string(blame)?;
         lines.push('\n');
     }
-    let out = args.out.clone().unwrap_or_else(|| args.run.join(FILE));
-    write_file(&out, lines.as_bytes())?;
-    if args.json {
-        lines.lines().for_each(report::line);
+    if !found.is_empty() {
+        write_file(out, lines.as_bytes())?;
+    } else if out.is_file() {
+        report::note(&format!("note: nothing was found; {} stays as it was", out.display()));
     }
-    Ok(())
+    Ok(lines)
 }
 
 fn show(args: &BlameArgs, found: &[Blame], played: usize, spent: Totals) {
@@ -119,4 +125,20 @@ fn show(args: &BlameArgs, found: &[Blame], played: usize, spent: Totals) {
     }
     report::line(&format!("  {}", tables::adds_up(found)));
     report::line(&format!("  {}", report::spent(&spent)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_found_before_stays_where_nothing_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join(FILE);
+        assert_eq!(keep(&out, &[]).unwrap(), "");
+        assert!(!out.exists());
+        std::fs::write(&out, "earlier\n").unwrap();
+        keep(&out, &[]).unwrap();
+        assert_eq!(std::fs::read_to_string(&out).unwrap(), "earlier\n");
+    }
 }

@@ -1,6 +1,8 @@
 //! `host eval --decide`: two runs on the same tasks with the same draws, until it is known which of
 //! them is better.
 
+mod families;
+
 use std::path::Path;
 
 use serde::Serialize;
@@ -11,11 +13,18 @@ use troupe_cli::args::EvalArgs;
 use troupe_core::config::Config;
 use troupe_core::error::ExitCode;
 use troupe_core::statistics::{AlwaysValid, Interval, mean, pairs_for};
+use troupe_core::storage::digest;
+use troupe_core::trajectory::Episode;
+use troupe_guests::plugin::Plugin;
+use troupe_guests::records::RecordError;
+use troupe_guests::scenario::Scenario;
 use troupe_model::Device;
 use troupe_terminal::UsageError;
 use troupe_training::evaluation::{HeldOutTasks, evaluate};
 use troupe_training::family::Family;
 use troupe_training::team::Team;
+
+use families::{Families, Solved};
 
 /// Tasks of each family between two looks.
 const BATCH: usize = 32;
@@ -27,16 +36,22 @@ struct Side {
     name: String,
     config: Config,
     team: Team,
-    solved: Vec<f64>,
+    solved: Solved,
 }
 
 /// A family that is learned from, as far as both have to have the same.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq)]
 struct Kind {
     family: String,
     environment: String,
     /// Tasks of it that there are to play.
     tasks: usize,
+    /// Digest of the environment's component; of an environment on a server its version.
+    component: String,
+    /// The environment's settings.
+    settings: toml::Table,
+    /// Digest of the records that the tasks are built from, if they are built from some.
+    records: String,
 }
 
 /// What came of it.
@@ -47,7 +62,7 @@ struct Decision {
     /// What the second solves more, and the interval that holds at every look.
     difference: f64,
     interval: Interval,
-    /// Tasks that were played, and that there were to play.
+    /// Tasks that were played, and that could have been.
     tasks: usize,
     of: usize,
     decided: bool,
@@ -64,39 +79,25 @@ pub fn run(args: &EvalArgs, device: Device) -> anyhow::Result<ExitCode> {
     let mut first = open(args, first, device)?;
     let mut second = open(args, second, device)?;
     let tasks = held_out(args, &first.config);
-    let (kinds, others) = (first.kinds(tasks), second.kinds(tasks));
+    let (kinds, others) = (first.kinds(tasks)?, second.kinds(tasks)?);
     if let Some(why) =
         unlike((first.name.as_str(), &kinds[..]), (second.name.as_str(), &others[..]))
     {
         return Err(UsageError(why).into());
     }
-    let all: usize = kinds.iter().map(|kind| kind.tasks).sum();
-    announce(args, all);
-    let mut sequence = AlwaysValid::between(-1.0, 1.0);
-    let bar = report::Bar::at_most("decide", all, "tasks");
-    for batch in batches(tasks, &kinds) {
-        if is_decided(&sequence, args.difference) {
-            break;
-        }
-        let known = first.solved.len();
-        // Both draw from the same seeds, by task, role and turn.
-        for side in [&mut first, &mut second] {
-            side.play(batch)?;
-        }
-        for (one, other) in first.solved[known..].iter().zip(&second.solved[known..]) {
-            sequence.take(other - one);
-        }
-        bar.step_to(first.solved.len(), String::new());
-    }
-    bar.finish();
-    let decided = is_decided(&sequence, args.difference);
+    let families = Families::of(kinds);
+    announce(args, &families);
+    let (sequence, rounds) = play_on((&mut first, &mut second), tasks, &families, args.difference)?;
+    let success = [&first, &second].map(|side| {
+        families.weighed(|family| mean(side.solved.get(family).map_or(&[][..], Vec::as_slice)))
+    });
     let decision = Decision {
-        success: [mean(&first.solved), mean(&second.solved)],
+        success,
         difference: sequence.mean(),
         interval: sequence.interval(),
-        tasks: first.solved.len(),
-        of: all,
-        decided,
+        tasks: rounds * families.count(),
+        of: families.playable(),
+        decided: is_decided(&sequence, args.difference),
         runs: [first.name, second.name],
     };
     match args.json {
@@ -104,6 +105,31 @@ pub fn run(args: &EvalArgs, device: Device) -> anyhow::Result<ExitCode> {
         false => show(&decision, args.difference),
     }
     Ok(ExitCode::Success)
+}
+
+/// Play until it is decided, or there are no more rounds: what is known then, and after how many.
+fn play_on(
+    (first, second): (&mut Side, &mut Side),
+    tasks: HeldOutTasks,
+    families: &Families,
+    difference: Option<f64>,
+) -> anyhow::Result<(AlwaysValid, usize)> {
+    let mut sequence = AlwaysValid::between(-1.0, 1.0);
+    let mut played = 0;
+    let bar = report::Bar::at_most("decide", families.playable(), "tasks");
+    for batch in batches(tasks, families.rounds()) {
+        if is_decided(&sequence, difference) {
+            break;
+        }
+        // Both draw from the same seeds, by task, role and turn.
+        first.play(batch)?;
+        second.play(batch)?;
+        families.take(&mut sequence, (&first.solved, &second.solved), played);
+        played += batch.tasks;
+        bar.step_to(played * families.count(), String::new());
+    }
+    bar.finish();
+    Ok((sequence, played))
 }
 
 fn open(args: &EvalArgs, run: &Path, device: Device) -> anyhow::Result<Side> {
@@ -114,39 +140,76 @@ fn open(args: &EvalArgs, run: &Path, device: Device) -> anyhow::Result<Side> {
     // Only what is learned from counts, in one order, whatever that of the entries is.
     team.families.retain(Family::is_trained);
     team.families.sort_by(|one, other| one.scenario.family.cmp(&other.scenario.family));
-    Ok(Side { name: run.display().to_string(), config, team, solved: Vec::new() })
+    Ok(Side { name: run.display().to_string(), config, team, solved: Solved::new() })
+}
+
+impl Kind {
+    fn of(scenario: &Scenario, tasks: HeldOutTasks) -> Result<Kind, RecordError> {
+        let environment = &scenario.environment;
+        let version = &environment.description().version;
+        Ok(Kind {
+            family: scenario.family.clone(),
+            environment: environment.name().to_owned(),
+            tasks: tasks.of(scenario).len(),
+            component: environment.plugin().map_or(version.as_str(), Plugin::digest).to_owned(),
+            settings: scenario.environment_settings.to_table(),
+            records: records_of(scenario, tasks)?,
+        })
+    }
+
+    /// What of the tasks is another in the other, if they are of one environment and as many.
+    fn differing(&self, other: &Kind) -> Option<String> {
+        let mut names = self.settings.keys().chain(other.settings.keys());
+        let is_other = |name: &&String| self.settings.get(*name) != other.settings.get(*name);
+        if (&self.environment, self.tasks) != (&other.environment, other.tasks) {
+            None
+        } else if let Some(name) = names.find(is_other) {
+            Some(format!("another setting `{name}` of its environment"))
+        } else if self.records != other.records {
+            Some("tasks of other records".to_owned())
+        } else {
+            (self.component != other.component)
+                .then(|| format!("another build of the environment `{}`", self.environment))
+        }
+    }
+}
+
+/// One digest of all records that tasks are built from.
+fn records_of(scenario: &Scenario, tasks: HeldOutTasks) -> Result<String, RecordError> {
+    let Some(records) = &scenario.records else { return Ok(String::new()) };
+    tasks.of(scenario).try_fold(String::new(), |before, task| {
+        let record = records.read(tasks.split, task)?;
+        Ok(digest(format!("{before}{}", record.text).as_bytes()))
+    })
 }
 
 impl Side {
     /// The families whose tasks are played.
-    fn kinds(&self, tasks: HeldOutTasks) -> Vec<Kind> {
-        let kind = |family: &Family| Kind {
-            family: family.scenario.family.clone(),
-            environment: family.scenario.environment.name().to_owned(),
-            tasks: tasks.of(&family.scenario).len(),
-        };
-        self.team.families.iter().map(kind).collect()
+    fn kinds(&self, tasks: HeldOutTasks) -> Result<Vec<Kind>, RecordError> {
+        let families = self.team.families.iter();
+        families.map(|family| Kind::of(&family.scenario, tasks)).collect()
     }
 
     /// The share of each task's episodes that solve it.
     fn play(&mut self, batch: HeldOutTasks) -> anyhow::Result<()> {
         let evaluation = evaluate(&self.team, batch, &self.config)?;
         for episodes in evaluation.rollout.episodes.chunks(batch.samples) {
+            let Some(Episode { family, .. }) = episodes.first() else { continue };
             let solved = episodes.iter().filter(|episode| episode.solved()).count();
-            self.solved.push(solved as f64 / episodes.len() as f64);
+            let share = solved as f64 / episodes.len() as f64;
+            self.solved.entry(family.clone()).or_default().push(share);
         }
         Ok(())
     }
 }
 
-/// What is played between two looks: the next tasks of every family that has more.
-fn batches(tasks: HeldOutTasks, kinds: &[Kind]) -> Vec<HeldOutTasks> {
-    let most = kinds.iter().map(|kind| kind.tasks).max().unwrap_or(0);
+/// What is played between two looks: the tasks of the next rounds.
+fn batches(tasks: HeldOutTasks, rounds: usize) -> Vec<HeldOutTasks> {
     let batch = |from: usize| {
-        let count = BATCH.min(most - from);
+        let count = BATCH.min(rounds - from);
         HeldOutTasks { from: tasks.from + from as u32, tasks: count, ..tasks }
     };
-    (0..most).step_by(BATCH).map(batch).collect()
+    (0..rounds).step_by(BATCH).map(batch).collect()
 }
 
 /// Why two runs have no tasks in common that they could be compared on, if they have not; each by
@@ -159,6 +222,10 @@ fn unlike(first: (&str, &[Kind]), second: (&str, &[Kind])) -> Option<String> {
     });
     let differing = || {
         let (one, other) = first.1.iter().zip(second.1).find(|(one, other)| one != other)?;
+        if let Some(what) = one.differing(other) {
+            let (family, here, there) = (&one.family, first.0, second.0);
+            return Some(format!("the family `{family}` has {what} in `{there}` than in `{here}`"));
+        }
         let of = |kind: &Kind, run: &str| {
             format!("{} tasks of the environment `{}` in `{run}`", kind.tasks, kind.environment)
         };
@@ -182,15 +249,19 @@ fn is_decided(sequence: &AlwaysValid, difference: Option<f64>) -> bool {
     low > 0.0 || high < 0.0 || is_equal
 }
 
-fn announce(args: &EvalArgs, all: usize) {
+fn announce(args: &EvalArgs, families: &Families) {
     let share = args.difference.map_or(DIFFERENCE, |points| points / 100.0);
     report::note(&format!(
         "a difference of {:.1} points takes some {} tasks if the two differ on a tenth of them, {} \
-         if on half; there are {all}",
+         if on half; there are {}",
         100.0 * share,
         pairs_for(share, 0.1),
-        pairs_for(share, 0.5)
+        pairs_for(share, 0.5),
+        families.playable()
     ));
+    if let Some(why) = families.limit() {
+        report::note(&why);
+    }
 }
 
 fn show(decision: &Decision, difference: Option<f64>) {
@@ -225,21 +296,24 @@ mod tests {
     use troupe_training::metrics::Answers;
 
     fn kind(family: &str, tasks: usize) -> Kind {
-        Kind { family: family.to_owned(), environment: "maze".to_owned(), tasks }
+        let (family, environment) = (family.to_owned(), "maze".to_owned());
+        Kind { family, environment, tasks, ..Kind::default() }
     }
 
     #[test]
-    fn every_family_goes_on_where_it_stopped_until_the_one_with_most_tasks_has_no_more() {
+    fn every_family_goes_on_where_it_stopped_until_the_one_with_fewest_tasks_has_no_more() {
         let answers = Answers::Greedy;
         let (split, seed) = (Split::Test, Seed::new(1));
         let tasks = HeldOutTasks { split, from: 0, tasks: 100, answers, samples: 1, seed };
-        let played = |kinds: &[Kind]| -> Vec<(u32, usize)> {
-            batches(tasks, kinds).iter().map(|batch| (batch.from, batch.tasks)).collect()
+        let played = |kinds: &[(&str, usize)]| -> Vec<(u32, usize)> {
+            let kinds = kinds.iter().map(|(family, tasks)| kind(family, *tasks));
+            let batches = batches(tasks, Families::of(kinds.collect()).rounds());
+            batches.iter().map(|batch| (batch.from, batch.tasks)).collect()
         };
-        let few = [(0, 32), (32, 8)];
-        assert_eq!(played(&[kind("a", 40)]), few);
-        assert_eq!(played(&[kind("a", 40), kind("b", 5), kind("c", 40)]), few);
-        assert!(played(&[kind("a", 0)]).is_empty());
+        assert_eq!(played(&[("a", 40)]), [(0, 32), (32, 8)]);
+        assert_eq!(played(&[("a", 40), ("b", 5), ("c", 40)]), [(0, 5)]);
+        assert_eq!(played(&[("a", 40), ("none", 0)]), [(0, 32), (32, 8)]);
+        assert!(played(&[("a", 0)]).is_empty());
     }
 
     #[test]
@@ -258,5 +332,13 @@ mod tests {
         names(said(&both, &fewer), differ);
         let elsewhere = [Kind { environment: "board".to_owned(), ..kind("a", 8) }];
         names(said(&both[..1], &elsewhere), "8 tasks of the environment `board` in `other`");
+        let settings = toml::Table::from_iter([("size".to_owned(), toml::Value::from(6))]);
+        for (tasks, differ) in [
+            (Kind { settings, ..kind("a", 8) }, "another setting `size` of its environment"),
+            (Kind { records: "0f".to_owned(), ..kind("a", 8) }, "tasks of other records"),
+            (Kind { component: "0f".to_owned(), ..kind("a", 8) }, "another build of the"),
+        ] {
+            names(said(&both[..1], &[tasks]), &format!("the family `a` has {differ}"));
+        }
     }
 }

@@ -112,7 +112,7 @@ fn examined(
     of: (Option<String>, Option<usize>),
     held_out: HeldOutTasks,
 ) -> anyhow::Result<Examined> {
-    let manifest = manifest(config, Settled::of(config), team, device)?;
+    let manifest = manifest(config, (Settled::of(config), 0), team, device)?;
     Ok(Examined::of(team, config, manifest, of, held_out.split))
 }
 
@@ -347,7 +347,9 @@ pub fn use_policies(config: &mut Config, checkpoint: &Path, set: &[String]) {
     }
     for name in trained.into_iter().chain(snapshots_of) {
         let table = format!("policies.{name}");
-        let places = [table.clone(), format!("{table}.path"), format!("{table}.lora.path")];
+        let within = ["path", "lora.path", "tinker", "tinker.path"];
+        let within = within.into_iter().map(|key| format!("{table}.{key}"));
+        let places: Vec<String> = within.chain([table.clone()]).collect();
         let key = |text: &String| text.split_once('=').map(|(key, _)| key.trim().to_owned());
         if set.iter().filter_map(key).any(|key| places.contains(&key)) {
             continue;

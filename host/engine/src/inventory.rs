@@ -14,15 +14,15 @@ use troupe_model::Device;
 use troupe_sandbox::loading::interpreters;
 use troupe_tinker::{Conduct, TinkerPolicy};
 use troupe_training::manifest::{
-    Manifest, PluginEntry, PolicyEntry, ServerEntry, Settled, processor,
+    Manifest, PluginEntry, PolicyEntry, ServerEntry, Session, Settled, processor,
 };
 use troupe_training::team::Team;
 use troupe_training::training::digests_of_tables;
 
-/// What the run is made of.
+/// What the run is made of, where it begins or goes on after a step.
 pub(super) fn manifest(
     config: &Config,
-    settled: Settled,
+    (settled, after): (Settled, usize),
     team: &Team,
     device: Device,
 ) -> anyhow::Result<Manifest> {
@@ -47,6 +47,8 @@ pub(super) fn manifest(
     Ok(Manifest {
         host: env!("CARGO_PKG_VERSION").to_owned(),
         builds: vec![Build::this_with_digest()?],
+        sessions: vec![Session::of(config, after, team.ranks.world())],
+        begun_as: None,
         seed: config.run.seed,
         device: device.to_string(),
         processor: processor(),
@@ -120,4 +122,28 @@ fn plugins(team: &Team) -> Vec<PluginEntry> {
         }
     }
     entries
+}
+
+/// A run that uses nothing but its configuration.
+#[cfg(test)]
+pub(super) fn example(config: &Config) -> Manifest {
+    Manifest {
+        host: "0.1.0".to_owned(),
+        builds: Vec::new(),
+        sessions: vec![Session::of(config, 0, 1)],
+        begun_as: None,
+        seed: config.run.seed,
+        device: Device::cpu().to_string(),
+        processor: processor(),
+        plugins: Vec::new(),
+        servers: Vec::new(),
+        interpreters: BTreeMap::new(),
+        records: RecordsEntry::default(),
+        corpus: BTreeMap::new(),
+        tables: BTreeMap::new(),
+        policies: Vec::new(),
+        distant: BTreeMap::new(),
+        settled: Settled::of(config),
+        config: serde_json::to_value(config).unwrap_or_default(),
+    }
 }

@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::again::{Again, config_of, obstacle, share_all};
 use super::report;
 use troupe_cli::args::{ReplayArgs, Swapped, Weighed};
+use troupe_core::config::{Config, Store};
 use troupe_core::error::ExitCode;
 use troupe_core::storage::{StorageError, read_json};
 use troupe_model::{Device, PolicyError};
@@ -19,6 +20,7 @@ use troupe_training::checkpoint::steps_of;
 use troupe_training::manifest::Manifest;
 use troupe_training::metrics::Success;
 use troupe_training::training::{Influence, Meddling, Record};
+use troupe_training::watch::Alarm;
 
 pub fn run(
     args: &ReplayArgs,
@@ -26,7 +28,11 @@ pub fn run(
 ) -> anyhow::Result<ExitCode> {
     let config = config_of(&args.run, &args.run)?;
     if args.groups {
+        needs_all_rows("--groups", &config)?;
         return groups::list(args, &config);
+    }
+    if !args.swap_sample.is_empty() {
+        needs_all_rows("--swap-sample", &config)?;
     }
     let meddling = meddling(args);
     let at = args.at as usize;
@@ -55,6 +61,17 @@ pub fn run(
     Ok(ExitCode::Success)
 }
 
+/// Refuse what counts the rows of a table in a run whose tables have not all answers.
+fn needs_all_rows(asked: &str, config: &Config) -> Result<(), UsageError> {
+    if config.rollout.store == Store::All {
+        return Ok(());
+    }
+    Err(UsageError(format!(
+        "{asked} counts all answers of a step, and the run did not store them all; it takes a run \
+         with rollout.store = \"all\""
+    )))
+}
+
 fn meddling_at(step: usize, factors: BTreeMap<usize, f32>) -> Meddling {
     Meddling { step, factors, ..Meddling::default() }
 }
@@ -81,8 +98,18 @@ struct Crossroads<'r> {
 #[derive(Debug, Serialize)]
 struct Future {
     steps: Vec<Seen>,
+    /// What the run said where it ended itself with the last of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    alarm: Option<String>,
     /// Success on validation tasks at its end.
     success: Success,
+}
+
+impl Future {
+    /// The number of its last step.
+    fn last(&self) -> usize {
+        self.steps.last().map_or(0, |seen| seen.step)
+    }
 }
 
 /// A step of it.
@@ -113,8 +140,12 @@ impl<'r> Crossroads<'r> {
             let bar = report::Bar::new("on the way", 0, before - from, "steps");
             let mut training = again.resume(&path, from, &[])?;
             while training.progress().step < before {
-                training.step()?;
-                bar.step_to(training.progress().step - from, String::new());
+                let (record, alarm) = training.step_and_alarm()?;
+                if let Some(alarm) = alarm {
+                    return Err(ended_with(record.step, &alarm).into());
+                }
+                bar.step_to(record.step - from, String::new());
+                training = again.carry_on(&path, training, &[])?;
             }
             training.stop()?;
             bar.finish();
@@ -122,9 +153,9 @@ impl<'r> Crossroads<'r> {
         Ok(road)
     }
 
-    /// Which groups of the step after `before` did harm; goes on to that step. Nothing where the
-    /// run is done.
-    fn influence(&self, before: usize) -> anyhow::Result<Option<Influence>> {
+    /// Which groups of the step after `before` did harm, and the alarm that the run ended itself
+    /// with there; goes on to that step. Nothing where the run is done.
+    fn influence(&self, before: usize) -> anyhow::Result<Option<(Influence, Option<Alarm>)>> {
         let place = tempfile::tempdir_in(self.folder.path())?;
         let path = place.path().join("run");
         share_all(&self.common(), &path)?;
@@ -134,9 +165,11 @@ impl<'r> Crossroads<'r> {
         }
         let influence = training.influence(self.tasks)?;
         let mut training = self.again.resume(&self.common(), before, &[])?;
-        training.step()?;
-        training.stop()?;
-        Ok(Some(influence))
+        let (_, alarm) = training.step_and_alarm()?;
+        if alarm.is_none() {
+            training.stop()?;
+        }
+        Ok(Some((influence, alarm)))
     }
 
     fn common(&self) -> PathBuf {
@@ -150,16 +183,28 @@ impl<'r> Crossroads<'r> {
         share_all(&self.common(), &path)?;
         let mut training = self.again.resume(&path, self.before, set)?;
         training.meddle(meddling);
-        let mut steps = Vec::new();
-        while steps.len() < self.steps && !training.is_done() {
-            steps.push(seen(&training.step()?));
+        let (mut steps, mut alarm) = (Vec::new(), None);
+        while steps.len() < self.steps && alarm.is_none() && !training.is_done() {
+            let (record, ended) = training.step_and_alarm()?;
+            steps.push(seen(&record));
+            if ended.is_none() {
+                training = self.again.carry_on(&path, training, set)?;
+            }
+            alarm = ended;
         }
         if steps.is_empty() {
             let message = format!("the run ends with step {}; name one before", self.before);
             return Err(UsageError(message).into());
         }
-        Ok(Future { steps, success: training.success(self.tasks)? })
+        let alarm = alarm.map(|alarm| alarm.to_string());
+        Ok(Future { steps, alarm, success: training.success(self.tasks)? })
     }
+}
+
+fn ended_with(step: usize, alarm: &Alarm) -> UsageError {
+    UsageError(format!(
+        "the run ended itself with step {step}; name that one or one before. It said: {alarm}"
+    ))
 }
 
 fn seen(record: &Record) -> Seen {
@@ -172,26 +217,88 @@ fn seen(record: &Record) -> Seen {
 }
 
 fn show(was: &Future, is: &Future) {
+    report::table(&["step", "as it was", "otherwise"], &rows(was, is));
+    for (name, future) in [("as it was", was), ("otherwise", is)] {
+        if let Some(alarm) = &future.alarm {
+            let step = future.last();
+            report::line(&format!("  {name}, the run ended itself with step {step}: {alarm}"));
+        }
+    }
+    report::line(&format!("  {}", outcome(was, is)));
+}
+
+/// Both futures, step by step; one may end before the other.
+fn rows(was: &Future, is: &Future) -> Vec<Vec<String>> {
     let cell = |seen: &Seen| {
         let rewards = seen.rewards.iter().map(|(role, reward)| format!("{role} {reward:+.2}"));
         let validation =
             seen.validation.map(|success| format!("solved {}", report::percent(success)));
         rewards.chain(validation).collect::<Vec<_>>().join(", ")
     };
-    let rows = was.steps.iter().zip(&is.steps);
-    let rows: Vec<Vec<String>> =
-        rows.map(|(was, is)| vec![was.step.to_string(), cell(was), cell(is)]).collect();
-    report::table(&["step", "as it was", "otherwise"], &rows);
-    let last = was.steps.last().map_or(0, |seen| seen.step);
-    report::line(&format!(
-        "  after step {last}, {} validation tasks: {} as it was, {} otherwise",
-        was.success.tasks,
-        report::success(&was.success),
-        report::success(&is.success)
-    ));
+    let longer = if was.steps.len() < is.steps.len() { is } else { was };
+    let row = |(place, seen): (usize, &Seen)| {
+        let of = |future: &Future| future.steps.get(place).map_or("–".to_owned(), cell);
+        vec![seen.step.to_string(), of(was), of(is)]
+    };
+    longer.steps.iter().enumerate().map(row).collect()
+}
+
+/// What both have come to, each at its own end.
+fn outcome(was: &Future, is: &Future) -> String {
+    let [one, other] = [was, is].map(|future| report::success(&future.success));
+    let (tasks, last, otherwise) = (was.success.tasks, was.last(), is.last());
+    if last == otherwise {
+        return format!(
+            "after step {last}, {tasks} validation tasks: {one} as it was, {other} otherwise"
+        );
+    }
+    format!(
+        "{tasks} validation tasks: {one} as it was, after step {last}; {other} otherwise, after \
+         step {otherwise}"
+    )
 }
 
 /// The table of the step that is to be otherwise.
 pub(super) fn table_of(run: &Path, step: usize) -> PathBuf {
     run.join("table").join(troupe_core::archive::table_file(step))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn future(steps: std::ops::RangeInclusive<usize>, solved: usize) -> Future {
+        let seen = |step: usize| Seen {
+            step,
+            rewards: BTreeMap::from([("solver".to_owned(), step as f64)]),
+            validation: None,
+        };
+        Future { steps: steps.map(seen).collect(), alarm: None, success: Success::new(solved, 256) }
+    }
+
+    #[test]
+    fn each_future_is_told_of_at_its_own_end() {
+        let (was, is) = (future(55..=57, 128), future(55..=59, 192));
+        let said = outcome(&was, &is);
+        assert!(said.contains("as it was, after step 57;"), "{said}");
+        assert!(said.ends_with("otherwise, after step 59"), "{said}");
+        let told = rows(&was, &is);
+        assert_eq!(told.len(), 5);
+        assert_eq!(told[2], ["57", "solver +57.00", "solver +57.00"]);
+        assert_eq!(told[4], ["59", "–", "solver +59.00"]);
+        assert_eq!(rows(&is, &was)[4], ["59", "solver +59.00", "–"]);
+        let said = outcome(&was, &future(55..=57, 192));
+        assert!(said.starts_with("after step 57, 256 validation tasks: 50.0 %"), "{said}");
+    }
+
+    #[test]
+    fn rows_are_counted_only_where_all_were_stored() {
+        let mut config = Config::default();
+        assert!(needs_all_rows("--groups", &config).is_ok());
+        for store in [Store::Kept, Store::None] {
+            config.rollout.store = store;
+            let said = needs_all_rows("--groups", &config).unwrap_err().to_string();
+            assert!(said.starts_with("--groups") && said.contains("rollout.store"), "{said}");
+        }
+    }
 }

@@ -90,3 +90,18 @@ fn an_error_ends_the_process_with_the_code_of_its_layer() {
         assert_eq!(code_of(error.chain(), &errors()), Some(expected), "{said}");
     }
 }
+
+#[test]
+fn a_state_on_a_server_that_is_named_is_taken_and_not_that_of_the_checkpoint() {
+    let server = r#"url = "http://127.0.0.1:8000", base = "org/base", tokenizer = "base""#;
+    let used = |more: &str| {
+        let set = vec![format!("policies.a.tinker={{ {server} }}"), more.to_owned()];
+        let mut config = Config::load(None, &set).unwrap();
+        eval::use_policies(&mut config, Path::new("step"), &set[1..]);
+        config.policies["a"].tinker.clone().and_then(|tinker| tinker.path)
+    };
+    let other = Some(Path::new("other").to_owned());
+    assert_eq!(used("policies.a.tinker.path=other"), other);
+    assert_eq!(used(&format!("policies.a.tinker={{ {server}, path = \"other\" }}")), other);
+    assert_eq!(used("train.steps=3"), Some(Path::new("step/policies/a").to_owned()));
+}

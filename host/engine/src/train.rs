@@ -1,5 +1,7 @@
 //! `host train`: the whole way from a configuration to a trained team.
 
+mod advice;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -9,15 +11,15 @@ use super::inventory::manifest;
 use super::ranks::meet;
 use super::stop::StopSignal;
 use super::{knock_out, load_config, report, say_caveats};
+use advice::advise;
 use troupe_cli::args::{ConfigArgs, TrainArgs};
-use troupe_core::config::{Config, ConfigError, Dtype, Estimator, IdleSetting, LossAggregation};
+use troupe_core::config::{Config, ConfigError, Dtype};
 use troupe_core::error::ExitCode;
 use troupe_core::forecast::MEASURED;
 use troupe_model::{Device, PolicyError};
 use troupe_tinker::TinkerPolicy;
 use troupe_trainer::ranks::Ranks;
-use troupe_training::checkpoint::{FoundCheckpoint, load_latest};
-use troupe_training::family::Family;
+use troupe_training::checkpoint::{FoundCheckpoint, load_latest, steps_of};
 use troupe_training::imitation::imitate;
 use troupe_training::manifest::{Manifest, Settled};
 use troupe_training::metrics::Success;
@@ -93,11 +95,13 @@ pub fn run(
         report::note(&plan.to_string());
     }
     team.find_engines(&planned)?;
-    team.open_distant(&planned, true)?;
+    let kept = resumed.as_ref().map(|folder| steps_of(&folder.checkpoints())).transpose()?;
+    match kept.is_some_and(|steps| !steps.is_empty()) {
+        true => team.reopen_distant(&planned)?,
+        false => team.open_distant(&planned, true)?,
+    }
     for (name, policy) in &team.distant {
-        let does = policy.conduct().map_or_else(String::new, |conduct| conduct.words());
-        let (what, url) = (policy.identity(), policy.url());
-        report::note(&format!("policy `{name}`: {what} at {url}, which {does}"));
+        report::note(&format!("policy `{name}`: {}", policy.introduction()));
     }
     let folder = open(resumed, &config, &team)?;
     if forecast.is_none() {
@@ -106,7 +110,10 @@ pub fn run(
     advise(&config, &team, &args.config.set);
     slow_dtype(&team).iter().for_each(|note| report::note(note));
     let settled = ranks.agree(|| anyhow::Ok(plan.settle(planned)))?;
-    let manifest = manifest(&config, Settled::of(&settled), &team, device)?;
+    let checkpoint =
+        ranks.agree(|| load_latest(&folder.checkpoints()).map_err(anyhow::Error::from))?;
+    let after = checkpoint.as_ref().map_or(0, |found| found.progress.step);
+    let manifest = manifest(&config, (Settled::of(&settled), after), &team, device)?;
     settle(&folder, &manifest, &config, args.accept_changes)?;
     ranks.check("plugins or policies", (&manifest.plugins, &manifest.policies))?;
     let stop =
@@ -115,7 +122,8 @@ pub fn run(
     let tell = if forecast.is_some() { |_: &Summary, _: &Path| () } else { conclude };
     let way = Way { stop: &stop, tell, prospect: prospect.as_ref() };
     let path = folder.path().to_owned();
-    let code = load_and_train(settled, team, folder, way, args.verify_logprobs)?;
+    let training = ready(settled, team, folder, checkpoint)?;
+    let code = train_and_leave(training, way, (&ranks, args.verify_logprobs))?;
     let is_whole = code == ExitCode::Success as u8 && forecast.is_none();
     if is_whole && ranks.world() == 1 {
         knock_out::at_the_end(&path, &config, device)?;
@@ -141,23 +149,27 @@ fn as_on_card(mut config: Config) -> Config {
     config
 }
 
-fn load_and_train(
+/// The run where it goes on, or at its beginning.
+fn ready(
     config: Config,
     team: Team,
     folder: RunFolder,
+    checkpoint: Option<FoundCheckpoint>,
+) -> anyhow::Result<Training> {
+    match checkpoint {
+        Some(checkpoint) => go_on(config, team, folder, checkpoint),
+        None => begin(config, team, folder),
+    }
+}
+
+fn train_and_leave(
+    mut training: Training,
     way: Way,
-    verify_logprobs: bool,
+    (ranks, verify_logprobs): (&Ranks, bool),
 ) -> anyhow::Result<u8> {
-    let ranks = team.ranks.clone();
-    let checkpoint =
-        ranks.agree(|| load_latest(&folder.checkpoints()).map_err(anyhow::Error::from));
-    let mut training = match checkpoint? {
-        Some(checkpoint) => go_on(config, team, folder, checkpoint)?,
-        None => begin(config, team, folder)?,
-    };
     training.verify_logprobs(verify_logprobs);
     let distant = training.distant();
-    let trained = train(training, way, &ranks);
+    let trained = train(training, way, ranks);
     leave(&distant);
     let code = trained?;
     // To the others, a rank that leaves early is lost.
@@ -209,7 +221,7 @@ fn train(
     Way { stop, tell, prospect }: Way,
     ranks: &Ranks,
 ) -> anyhow::Result<u8> {
-    let (done, whole, unit) = training.way();
+    let (done, whole, unit) = training.reached();
     let bar = report::Bar::new("AT-GRPO", done, whole, unit);
     bar.milestone(&format!(
         "test tasks solved before training: {}",
@@ -229,7 +241,7 @@ fn train(
         let record = training.step()?;
         let described = describe(&record);
         bar.log(&format!("step {:4}: {described}", record.step));
-        bar.step_to(training.way().0, described);
+        bar.step_to(training.reached().0, described);
         milestones(&bar, &record);
         if record.step == MEASURED {
             prospect.map_or(Ok(()), Prospect::keep)?;
@@ -352,46 +364,6 @@ fn milestones(bar: &report::Bar, record: &Record) {
             record.episodes,
             causes.join(", ")
         ));
-    }
-}
-
-/// What is allowed and seldom meant.
-fn advise(config: &Config, team: &Team, overrides: &[String]) {
-    for Family { scenario, passed_over, .. } in &team.families {
-        let Some((over, flag)) = passed_over.as_ref().and_then(|it| Some((it, it.grant_flag()?)))
-        else {
-            continue;
-        };
-        let (environment, played) = (scenario.environment.name(), scenario.workflow.name());
-        report::note(&format!(
-            "note: `{played}` is played; `{}`, which `{environment}` names first, was not granted \
-             what it calls (`{flag}`)",
-            over.name(),
-        ));
-    }
-    for name in team.idle(config) {
-        report::note(&format!(
-            "note: policy `{name}` answers for no role; what is set for it has no effect"
-        ));
-    }
-    for IdleSetting { key, why } in config.idle_settings() {
-        report::note(&format!("note: {key} does nothing here: {why}"));
-    }
-    let has_budget = config.train.budget.share_spent(0, 0, 0.0).is_some();
-    let sets_steps =
-        |set: &String| set.split('=').next().is_some_and(|key| key.trim() == "train.steps");
-    if has_budget && overrides.iter().any(sets_steps) {
-        report::note(
-            "note: train.steps has no effect, because train.budget says when the run ends: set \
-             that instead",
-        );
-    }
-    let by_tokens = config.train.loss_aggregation == LossAggregation::TokenMean;
-    if config.advantage.estimator == Estimator::DrGrpo && by_tokens {
-        report::note(
-            "note: `dr-grpo` without train.loss_aggregation = \"sample-mean-token-sum\" is half of \
-             Dr. GRPO: advantages are not divided by their spread, but losses still by lengths",
-        );
     }
 }
 

@@ -15,7 +15,7 @@ use bounds::Bounds;
 use kept::Kept;
 use troupe_cli::args::VerifyArgs;
 use troupe_core::archive::find_config;
-use troupe_core::config::Config;
+use troupe_core::config::{Budget, Config, Store};
 use troupe_core::error::ExitCode;
 use troupe_core::seed::Seed;
 use troupe_core::storage::{StorageError, read_json};
@@ -39,7 +39,7 @@ struct Verdict {
     /// What can be said of steps where last digits are others.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     bounds: Vec<Bounds>,
-    /// Why no step was computed again to the bit, if that was asked for.
+    /// Why not every step can be computed again to the bit, if that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     not_recomputed: Option<String>,
 }
@@ -69,19 +69,21 @@ pub fn run(
     };
     // What is known to be broken is not worth computing.
     if args.steps > 0 && verdict.faults.is_empty() {
-        match obstacle(&manifest, &config, device).filter(|_| !args.anyway) {
-            Some(obstacle) => {
-                let mut why = obstacle.to_string();
-                // A card computes in other ways, and not only in other orders.
-                if matches!(obstacle, Obstacle::Digits { what: "processor", .. })
-                    && let Some(nor) = bound(args, &manifest, device, &mut verdict)?
-                {
-                    why = format!("{why}; nor are its weights bounded: {nor}");
-                }
-                verdict.not_recomputed = Some(why);
+        let obstacle = obstacle(&manifest, &config, device).filter(|_| !args.anyway);
+        let mut why = obstacle.as_ref().map(ToString::to_string);
+        match obstacle {
+            None | Some(Obstacle::Changed { .. }) => {
+                recompute(args, &manifest, device, &chain, &mut verdict)?;
             }
-            None => recompute(args, &manifest, device, &chain, &mut verdict)?,
+            // A card computes in other ways, and not only in other orders.
+            Some(Obstacle::Digits { what: "processor", .. }) => {
+                let nor = bound(args, &manifest, device, &mut verdict)?;
+                let nor = nor.map(|nor| format!("; nor are its weights bounded: {nor}"));
+                why = why.map(|why| why + &nor.unwrap_or_default());
+            }
+            Some(_) => {}
         }
+        verdict.not_recomputed = why;
     }
     match args.json {
         true => report::line(&serde_json::to_string(&verdict)?),
@@ -101,7 +103,9 @@ fn recompute(
     chain: &[Link],
     verdict: &mut Verdict,
 ) -> anyhow::Result<()> {
-    let checkpoints = steps_of(&args.run.join("checkpoints"))?;
+    let mut checkpoints = steps_of(&args.run.join("checkpoints"))?;
+    let since = manifest.changed_after().filter(|_| !args.anyway).unwrap_or(0);
+    checkpoints.retain(|step| *step >= since);
     let (eligible, chosen) = choose(args, &checkpoints, verdict.steps);
     let stretches = plan(&chosen, &checkpoints);
     let all: usize = stretches.iter().map(|(from, to)| to - from).sum();
@@ -134,11 +138,13 @@ fn bound(
     verdict: &mut Verdict,
 ) -> anyhow::Result<Option<&'static str>> {
     let config = config_of(&args.run, &args.run)?;
-    if config.critics().next().is_some() {
-        return Ok(Some("critics judge its answers"));
+    if let Some(why) = unbounded(manifest, &config) {
+        return Ok(Some(why));
     }
     let mut stretches = bounds::stretches(&args.run, &steps_of(&args.run.join("checkpoints"))?)?;
-    stretches.retain(|(from, to)| args.reach.is_none_or(|reach| to - from <= reach));
+    let since = manifest.changed_after().unwrap_or(0);
+    stretches
+        .retain(|(from, to)| *from >= since && args.reach.is_none_or(|reach| to - from <= reach));
     if stretches.is_empty() {
         return Ok(Some(
             "it takes two checkpoints and all tables of the run up to the last (checkpoint.keep, \
@@ -153,6 +159,30 @@ fn bound(
         verdict.faults.extend(faults);
     }
     Ok(None)
+}
+
+/// Why stored answers do not say what steps made of them, if they do not.
+fn unbounded(manifest: &Manifest, config: &Config) -> Option<&'static str> {
+    let mut stores = manifest.sessions.iter().map(|session| session.store);
+    let is_partial = config.rollout.store == Store::Kept || stores.any(|it| it == Store::Kept);
+    let mut budgets = manifest.sessions.iter().map(|session| &session.budget);
+    let is_spent = |budget: &Budget| *budget != Budget::default();
+    let families = config.families();
+    let reasons = [
+        (config.critics().next().is_some(), "critics judge its answers"),
+        (is_partial, "not all answers were stored (rollout.store)"),
+        (
+            is_spent(&config.train.budget) || budgets.any(is_spent),
+            "what was spent of its budget is not stored (train.budget)",
+        ),
+        (config.rollout.refill > 0, "its steps drew further tasks (rollout.refill)"),
+        (config.rollout.staleness > 0, "its answers were drawn ahead (rollout.staleness)"),
+        (
+            families.iter().any(|family| !family.curriculum.settings.is_empty()),
+            "which tasks were played depends on answers (curriculum)",
+        ),
+    ];
+    reasons.into_iter().find(|(holds, _)| *holds).map(|(_, why)| why)
 }
 
 /// What says which steps are drawn.
@@ -186,7 +216,10 @@ fn show(verdict: &Verdict) {
         ));
     }
     if let Some(why) = not_recomputed {
-        let what = "no step was computed again to the bit";
+        let what = match recomputed.is_empty() {
+            true => "no step was computed again to the bit",
+            false => "not every step can be computed again to the bit",
+        };
         report::line(&format!("  – {what}: {why} (--anyway computes even so)"));
     }
     let within = |bounds: &&Bounds| !faults.iter().any(|fault| bounds.is_meant_by(fault));
@@ -217,5 +250,39 @@ fn show(verdict: &Verdict) {
                 report::percent(*found)
             ),
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inventory::example;
+
+    #[test]
+    fn stored_answers_bound_weights_only_where_they_are_all_that_a_step_depends_on() {
+        let found = |sets: &[&str]| {
+            let sets: Vec<String> = sets.iter().map(ToString::to_string).collect();
+            let config = Config::load(None, &sets).unwrap();
+            unbounded(&example(&config), &config)
+        };
+        assert_eq!(found(&[]), None);
+        let ramp = "settings={size={from=3,to=5}}";
+        for (set, named) in [
+            ("rollout.store=kept".to_owned(), "rollout.store"),
+            ("train.budget.samples=9".to_owned(), "train.budget"),
+            ("rollout.refill=1".to_owned(), "rollout.refill"),
+            ("rollout.staleness=1".to_owned(), "rollout.staleness"),
+            (format!("curriculum.{ramp}"), "curriculum"),
+            (
+                format!("mix=[{{environment='a'}},{{environment='b',curriculum={{{ramp}}}}}]"),
+                "curriculum",
+            ),
+        ] {
+            assert!(found(&[&set]).is_some_and(|why| why.contains(named)), "{set}");
+        }
+        let whole = Config::default();
+        let mut partly = example(&whole);
+        partly.sessions[0].store = Store::Kept;
+        assert!(unbounded(&partly, &whole).is_some());
     }
 }

@@ -17,7 +17,7 @@ fn by_rank(samples: &[Sample], groups: &[Group]) -> Vec<f64> {
     for group in groups {
         let rivals = (group.units.len() - 1).max(1) as f64;
         for unit in &group.units {
-            let beaten = group.units.iter().filter(|rival| rival.score < unit.score).count();
+            let beaten = group.units.iter().filter(|rival| rival.worth < unit.worth).count();
             for &sample in &unit.members {
                 advantages[sample] = 2.0 * beaten as f64 / rivals - 1.0;
             }

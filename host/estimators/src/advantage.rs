@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::forks::Forks;
 use crate::credit::{Credits, counts};
 use crate::group::{
-    Group, Score, filter_groups, form_groups, is_flat, leave_out_frozen, mean, spread,
+    Group, Weighted, filter_groups, form_groups, is_flat, leave_out_frozen, mean, spread,
 };
 use troupe_core::config::{AdvantageConfig, Comparison, GroupFilter, Same, Scale};
 use troupe_core::trajectory::Sample;
@@ -40,7 +40,7 @@ pub struct Compared {
     /// advantage.
     pub credits: Credits,
     /// Which samples were worth more or less than those they were compared with.
-    pub lessons: Vec<bool>,
+    pub taught: Vec<bool>,
 }
 
 /// The whole way from the sample table to the input of the update: counts, groups, filter,
@@ -57,7 +57,7 @@ pub fn compare(
         formed: Vec::new(),
         kept: Vec::new(),
         credits: Credits { advantages: vec![None; samples.len()], weights },
-        lessons: vec![false; samples.len()],
+        taught: vec![false; samples.len()],
     };
     let apart = |sample: &Sample| config.roles.contains_key(&sample.role);
     all.compare_those(samples, config, memory, &learns, |sample| !apart(sample));
@@ -105,7 +105,7 @@ impl Compared {
             add(&mut advantages, &besides, weight);
         }
         for (index, advantage) in advantages.into_iter().enumerate().filter(|(_, a)| a.is_some()) {
-            self.lessons[index] = advantage != Some(0.0);
+            self.taught[index] = advantage != Some(0.0);
             self.credits.advantages[index] = advantage;
         }
         self.formed.extend(formed);
@@ -142,9 +142,9 @@ fn running(
         let key = family.map_or(roles.clone(), |family| format!("{family}/{roles}"));
         let mean = memory.means.entry(key).or_default();
         for unit in &group.units {
-            let advantage = (unit.score - *mean) as f32;
+            let advantage = (unit.worth - *mean) as f32;
             unit.members.iter().for_each(|&member| table[member] = Some(advantage));
-            *mean = decay * *mean + (1.0 - decay) * unit.score;
+            *mean = decay * *mean + (1.0 - decay) * unit.worth;
         }
     }
     table
@@ -209,7 +209,7 @@ fn repel(
     for group in groups.iter().filter(|group| group.units.len() > 1 && group.is_flat()) {
         let members = || group.units.iter().flat_map(|unit| unit.members.iter().copied());
         let refused = members().all(|member| !samples[member].accepted);
-        let losing = group.units.iter().all(|unit| unit.score < 0.0);
+        let losing = group.units.iter().all(|unit| unit.worth < 0.0);
         let away = [(refused, config.refused), (losing, config.losing)];
         let away = away.into_iter().map(|(holds, away)| if holds { away } else { 0.0 });
         let away = away.fold(0.0, f64::min);
@@ -221,24 +221,24 @@ fn repel(
 
 /// The advantage of each unit of a group, in order.
 fn in_group(group: &Group, scale: Scale, least: f64) -> Vec<f64> {
-    let scores = group.scores();
+    let worths = group.worths();
     match scale {
-        Scale::None | Scale::Running => centered(&scores),
-        Scale::Half => scores.iter().map(|score| score.value - 0.5).collect(),
+        Scale::None | Scale::Running => centered(&worths),
+        Scale::Half => worths.iter().map(|worth| worth.value - 0.5).collect(),
         Scale::Mean => {
-            let scale = 1.0 / (mean(&scores).abs() + EPSILON);
-            centered(&scores).into_iter().map(|difference| difference * scale).collect()
+            let scale = 1.0 / (mean(&worths).abs() + EPSILON);
+            centered(&worths).into_iter().map(|difference| difference * scale).collect()
         }
-        Scale::Spread => standardized(&scores, least),
+        Scale::Spread => standardized(&worths, least),
         Scale::LeaveOneOut => {
-            let count: f64 = scores.iter().map(|score| score.weight).sum();
+            let count: f64 = worths.iter().map(|worth| worth.weight).sum();
             let factor = count / (count - 1.0).max(1.0);
-            centered(&scores).into_iter().map(|difference| difference * factor).collect()
+            centered(&worths).into_iter().map(|difference| difference * factor).collect()
         }
         Scale::Parts => {
             let names = group.part_names().into_iter();
             let parts = names.map(|name| standardized(&group.part(name), least));
-            parts.fold(vec![0.0; scores.len()], |sums, part| {
+            parts.fold(vec![0.0; worths.len()], |sums, part| {
                 sums.iter().zip(part).map(|(sum, part)| sum + part).collect()
             })
         }
@@ -246,7 +246,7 @@ fn in_group(group: &Group, scale: Scale, least: f64) -> Vec<f64> {
 }
 
 /// Differences from the mean; zeros if all numbers are the same.
-fn centered(numbers: &[Score]) -> Vec<f64> {
+fn centered(numbers: &[Weighted]) -> Vec<f64> {
     if is_flat(numbers) {
         return vec![0.0; numbers.len()];
     }
@@ -255,7 +255,7 @@ fn centered(numbers: &[Score]) -> Vec<f64> {
 }
 
 /// Differences from the mean in units of the standard deviation, which is `least` at least.
-fn standardized(numbers: &[Score], least: f64) -> Vec<f64> {
+fn standardized(numbers: &[Weighted], least: f64) -> Vec<f64> {
     let scale = 1.0 / (spread(numbers).max(least) + EPSILON);
     centered(numbers).into_iter().map(|difference| difference * scale).collect()
 }

@@ -76,7 +76,7 @@ impl Source {
                 formed: Vec::new(),
                 kept: Vec::new(),
                 credits: stored.clone(),
-                lessons: stored.advantages.iter().map(|a| a.is_some_and(|a| a != 0.0)).collect(),
+                taught: stored.advantages.iter().map(|a| a.is_some_and(|a| a != 0.0)).collect(),
             },
         }
     }
@@ -232,7 +232,7 @@ mod tests {
         let mut sources = [Source::Stored(AdvantageConfig::default())];
         let compared = take_in(&mut tallies, &mut sources, (&samples, &stored), |_| true);
         assert_eq!(
-            (&compared[0].credits, &compared[0].lessons[..]),
+            (&compared[0].credits, &compared[0].taught[..]),
             (&stored, &[true, false, true][..])
         );
         let audit = tallies[0]["solo"].audit();

@@ -70,7 +70,7 @@ impl Forks {
             let none = Kind { variance: 0.0, tokens: 0.0, states: 0.0 };
             let kind = seen.entry(name).or_insert(none);
             let (count, mean) = (group.units.len() as f64, group.mean());
-            let spread: f64 = group.units.iter().map(|unit| (unit.score - mean).powi(2)).sum();
+            let spread: f64 = group.units.iter().map(|unit| (unit.worth - mean).powi(2)).sum();
             let drawn: usize = members().map(|&member| samples[member].completion.drawn()).sum();
             kind.variance += spread / (count - 1.0);
             kind.tokens += drawn as f64 / count;
@@ -143,7 +143,7 @@ impl Dealing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::group::ScoredUnit;
+    use crate::group::GroupUnit;
     use troupe_core::config::Allocation;
     use troupe_core::example::tree_of;
 
@@ -153,9 +153,9 @@ mod tests {
         let mut groups: Vec<Group> = Vec::new();
         for (index, sample) in samples.iter().enumerate() {
             let sign = if sample.branch.is_multiple_of(2) { spread } else { -spread };
-            let score = if sample.role == "planner" { sign } else { 0.0 };
+            let worth = if sample.role == "planner" { sign } else { 0.0 };
             let unit =
-                ScoredUnit { members: vec![index], score, weight: 1.0, parts: BTreeMap::new() };
+                GroupUnit { members: vec![index], worth, weight: 1.0, parts: BTreeMap::new() };
             match groups.last_mut().filter(|_| sample.branch > 0) {
                 Some(group) => group.units.push(unit),
                 None => {

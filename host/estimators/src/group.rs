@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::worth::Earnings;
-use troupe_core::config::{AdvantageConfig, Comparison, GroupFilter, Same, Scale, Unit as Of};
+use troupe_core::config::{AdvantageConfig, Comparison, GroupFilter, Same, Scale, Unit};
 use troupe_core::trajectory::Sample;
 
 /// Rewards closer than this are the same reward.
@@ -13,14 +13,14 @@ const SAME_REWARD: f64 = 1e-9;
 
 /// A unit of comparison: one completion, or all those of a seat, thread or episode.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ScoredUnit {
+pub struct GroupUnit {
     /// Indices into the sample table.
     pub members: Vec<usize>,
     /// What it was worth, in the unit of the reward.
-    pub score: f64,
+    pub worth: f64,
     /// How often it counts in its group: 1, or a whole number from 0 on after `align`.
     pub weight: f64,
-    /// The score's named shares, if each is compared on its own.
+    /// The named shares of that, if each is compared on its own.
     pub parts: BTreeMap<String, f64>,
 }
 
@@ -30,18 +30,18 @@ pub struct Group {
     /// The roles whose answers are compared.
     pub roles: BTreeSet<String>,
     /// The units, in the order of the sample table.
-    pub units: Vec<ScoredUnit>,
+    pub units: Vec<GroupUnit>,
 }
 
 impl Group {
-    fn of(units: Vec<ScoredUnit>, samples: &[Sample]) -> Self {
+    fn of(units: Vec<GroupUnit>, samples: &[Sample]) -> Self {
         let members = units.iter().flat_map(|unit| &unit.members);
         Group { roles: members.map(|&member| samples[member].role.clone()).collect(), units }
     }
 
-    /// The units' scores, in order.
-    pub fn scores(&self) -> Vec<Score> {
-        self.units.iter().map(|unit| Score { value: unit.score, weight: unit.weight }).collect()
+    /// What the units were worth, in order.
+    pub fn worths(&self) -> Vec<Weighted> {
+        self.units.iter().map(|unit| Weighted { value: unit.worth, weight: unit.weight }).collect()
     }
 
     /// Rows of the table that are in it, unit by unit.
@@ -49,25 +49,25 @@ impl Group {
         self.units.iter().flat_map(|unit| unit.members.iter().copied())
     }
 
-    /// The least and the greatest score.
+    /// The least and the greatest worth.
     pub fn extremes(&self) -> (f64, f64) {
-        let scores = self.units.iter().map(|unit| unit.score);
-        scores.fold((f64::MAX, f64::MIN), |(low, high), score| (low.min(score), high.max(score)))
+        let worths = self.units.iter().map(|unit| unit.worth);
+        worths.fold((f64::MAX, f64::MIN), |(low, high), worth| (low.min(worth), high.max(worth)))
     }
 
-    /// Mean score.
+    /// Mean worth.
     pub fn mean(&self) -> f64 {
-        mean(&self.scores())
+        mean(&self.worths())
     }
 
-    /// Standard deviation of the scores (n − 1 in the denominator); 0 for a group of one.
+    /// Standard deviation of the worths (n − 1 in the denominator); 0 for a group of one.
     pub fn spread(&self) -> f64 {
-        spread(&self.scores())
+        spread(&self.worths())
     }
 
     /// Every unit's value of a named share; 0 where it has none.
-    pub fn part(&self, name: &str) -> Vec<Score> {
-        let part = |unit: &ScoredUnit| Score {
+    pub fn part(&self, name: &str) -> Vec<Weighted> {
+        let part = |unit: &GroupUnit| Weighted {
             value: unit.parts.get(name).copied().unwrap_or(0.0),
             weight: unit.weight,
         };
@@ -79,57 +79,57 @@ impl Group {
         self.units.iter().flat_map(|unit| unit.parts.keys()).map(String::as_str).collect()
     }
 
-    /// Whether all scores are the same, and all their shares, so that nothing can
+    /// Whether all units were worth the same, and so were all their shares, so that nothing can
     /// be learned from the group.
     pub fn is_flat(&self) -> bool {
         let parts = self.part_names();
-        is_flat(&self.scores()) && parts.into_iter().all(|name| is_flat(&self.part(name)))
+        is_flat(&self.worths()) && parts.into_iter().all(|name| is_flat(&self.part(name)))
     }
 }
 
 /// A number with a weight.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Score {
+pub struct Weighted {
     /// The number.
     pub value: f64,
     /// How often it counts.
     pub weight: f64,
 }
 
-impl From<f64> for Score {
+impl From<f64> for Weighted {
     fn from(value: f64) -> Self {
-        Score { value, weight: 1.0 }
+        Weighted { value, weight: 1.0 }
     }
 }
 
-fn count(scores: &[Score]) -> f64 {
-    scores.iter().map(|score| score.weight).sum()
+fn count(numbers: &[Weighted]) -> f64 {
+    numbers.iter().map(|number| number.weight).sum()
 }
 
-/// The weighted mean; 0 without scores.
-pub fn mean(scores: &[Score]) -> f64 {
-    let sum: f64 = scores.iter().map(|score| score.weight * score.value).sum();
-    sum / count(scores).max(1.0)
+/// The weighted mean; 0 without numbers.
+pub fn mean(numbers: &[Weighted]) -> f64 {
+    let sum: f64 = numbers.iter().map(|number| number.weight * number.value).sum();
+    sum / count(numbers).max(1.0)
 }
 
 /// The weighted standard deviation, with n − 1 in the denominator, n being the sum of the
 /// weights; 0 if n is below 2.
-pub fn spread(scores: &[Score]) -> f64 {
-    let count = count(scores);
+pub fn spread(numbers: &[Weighted]) -> f64 {
+    let count = count(numbers);
     if count < 2.0 {
         return 0.0;
     }
-    let mean = mean(scores);
-    let square = |score: &Score| score.weight * (score.value - mean).powi(2);
-    (scores.iter().map(square).sum::<f64>() / (count - 1.0)).sqrt()
+    let mean = mean(numbers);
+    let square = |number: &Weighted| number.weight * (number.value - mean).powi(2);
+    (numbers.iter().map(square).sum::<f64>() / (count - 1.0)).sqrt()
 }
 
-/// Whether all scores with a weight are the same within 10⁻⁹.
-pub fn is_flat(scores: &[Score]) -> bool {
-    let values = || scores.iter().filter(|score| score.weight > 0.0).map(|score| score.value);
+/// Whether all numbers with a weight are the same within 10⁻⁹.
+pub fn is_flat(numbers: &[Weighted]) -> bool {
+    let values = || numbers.iter().filter(|number| number.weight > 0.0).map(|number| number.value);
     let (low, high) =
         (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
-    scores.len() < 2 || high - low < SAME_REWARD
+    numbers.len() < 2 || high - low < SAME_REWARD
 }
 
 /// Puts the samples into units and these into groups, as `comparison` says: with
@@ -155,16 +155,16 @@ pub fn form_groups(
             None => units.push(vec![index]),
         }
     }
-    let mut groups: BTreeMap<Key, Vec<ScoredUnit>> = BTreeMap::new();
+    let mut groups: BTreeMap<Key, Vec<GroupUnit>> = BTreeMap::new();
     for members in units.into_iter().filter(|members| of(&samples[members[0]])) {
         let key = Key::of(comparison, &samples[members[0]]);
-        let score = earnings.worth(comparison.unit, &members);
+        let worth = earnings.worth(comparison.unit, &members);
         let weight = f64::from(weights[members[0]]);
         let parts = match comparison.scale {
             Scale::Parts => earnings.parts(&members),
             _ => BTreeMap::new(),
         };
-        groups.entry(key).or_default().push(ScoredUnit { members, score, weight, parts });
+        groups.entry(key).or_default().push(GroupUnit { members, worth, weight, parts });
     }
     groups.into_values().map(|units| Group::of(units, samples)).collect()
 }
@@ -172,13 +172,13 @@ pub fn form_groups(
 /// Task, episode, seat, thread and sample of a unit, as far as they tell it from others.
 type UnitKey<'a> = (usize, usize, Option<(&'a str, u32)>, &'a str, usize);
 
-fn unit_key(unit: Of, index: usize, sample: &Sample) -> UnitKey<'_> {
+fn unit_key(unit: Unit, index: usize, sample: &Sample) -> UnitKey<'_> {
     let seat = Some((sample.role.as_str(), sample.instance));
     match unit {
-        Of::Completion => (sample.task, sample.episode, seat, "", index),
-        Of::Seat => (sample.task, sample.episode, seat, "", 0),
-        Of::Thread => (sample.task, sample.episode, seat, &sample.thread, 0),
-        Of::Episode => (sample.task, sample.episode, None, "", 0),
+        Unit::Completion => (sample.task, sample.episode, seat, "", index),
+        Unit::Seat => (sample.task, sample.episode, seat, "", 0),
+        Unit::Thread => (sample.task, sample.episode, seat, &sample.thread, 0),
+        Unit::Episode => (sample.task, sample.episode, None, "", 0),
     }
 }
 
@@ -220,13 +220,13 @@ impl<'a> Key<'a> {
 }
 
 /// Leaves out units without an answer that learns, and groups that are empty then. Answers
-/// that do not learn still count in the score of a trajectory they took part in.
+/// that do not learn still count in the worth of a trajectory they took part in.
 pub fn leave_out_frozen(
     groups: Vec<Group>,
     samples: &[Sample],
     learns: impl Fn(&Sample) -> bool,
 ) -> Vec<Group> {
-    let learning = |unit: &ScoredUnit| unit.members.iter().any(|&at| learns(&samples[at]));
+    let learning = |unit: &GroupUnit| unit.members.iter().any(|&at| learns(&samples[at]));
     let groups = groups.into_iter().map(|group| {
         Group::of(group.units.into_iter().filter(|unit| learning(unit)).collect(), samples)
     });
@@ -311,8 +311,8 @@ mod tests {
         let mut b = sample(0, 0, 0, "executor", 0);
         b.reward.team = 2.0;
         let groups = groups(&[a, b], &AdvantageConfig { alpha: 0.5, ..by(Estimator::Grpo) });
-        let scores: Vec<f64> = groups.iter().map(|group| group.units[0].score).collect();
-        assert_eq!(scores, [1.5, 1.75], "executor, then planner");
+        let worths: Vec<f64> = groups.iter().map(|group| group.units[0].worth).collect();
+        assert_eq!(worths, [1.5, 1.75], "executor, then planner");
     }
 
     #[test]
@@ -396,16 +396,16 @@ mod tests {
         samples[1].reward.team = 2.0;
         let groups = groups(&samples, &by(Estimator::Grpo));
         let groups = leave_out_frozen(groups, &samples, |sample| sample.role == "planner");
-        assert_eq!((groups.len(), groups[0].units[0].score), (1, 2.0));
+        assert_eq!((groups.len(), groups[0].units[0].worth), (1, 2.0));
     }
 
-    /// A group of the role with these scores.
-    fn group(role: &str, scores: &[f64]) -> Group {
-        let units = scores
+    /// A group of the role whose units were worth so much.
+    fn group(role: &str, worths: &[f64]) -> Group {
+        let units = worths
             .iter()
-            .map(|&score| ScoredUnit {
+            .map(|&worth| GroupUnit {
                 members: vec![0],
-                score,
+                worth,
                 weight: 1.0,
                 parts: BTreeMap::new(),
             })
@@ -428,7 +428,7 @@ mod tests {
 
     #[test]
     fn filters_leave_out_what_their_names_say() {
-        let group = |scores: &[f64]| group("solo", scores);
+        let group = |worths: &[f64]| group("solo", worths);
         let groups = vec![group(&[1.0, 1.0]), group(&[0.0, 4.0]), group(&[-9.0, -8.0])];
         let filter = |filter| {
             let config = AdvantageConfig { filter, filter_ratio: 0.34, ..Default::default() };

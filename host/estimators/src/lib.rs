@@ -1,7 +1,7 @@
 //! From answers to advantages: pure functions of the sample table.
 //!
 //! It may know `troupe-core`'s samples and configuration, and nothing else: no
-//! plugins, models, files, clocks or randomness but what a sample's seed gives.
+//! plugins, models, files or clocks, and no randomness but what a state's digest seeds.
 //!
 //! In reading order, each using only those above it:
 //! - [`lineage`]: which episodes were forked from which;

@@ -76,7 +76,7 @@ struct Written {
     greedy: BTreeMap<String, Counts>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     sampled: BTreeMap<String, Counts>,
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "troupe_core::totals::is_zero")]
     void: usize,
 }
 
@@ -86,11 +86,6 @@ struct Written {
 struct Counts {
     of: usize,
     solved: Vec<Option<usize>>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
-fn is_none(count: &usize) -> bool {
-    *count == 0
 }
 
 impl From<Examined> for Written {

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use troupe_core::interval::wilson;
-use troupe_core::statistics::chance_of_one;
+use troupe_core::statistics::{chance_of_one, wilson};
 
 /// What became of the samples of one problem.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -82,7 +82,8 @@ pub struct RemotePolicy {
     concurrency: usize,
     /// For the chat template.
     template: Map<String, Value>,
-    /// Fields that the server is known to refuse.
+    /// Fields of a request that the server was found to refuse, such as `seed` or `logprobs`; it
+    /// is asked without them since.
     refused: Mutex<BTreeSet<&'static str>>,
 }
 
@@ -122,12 +123,6 @@ impl RemotePolicy {
     /// The model's name on the server.
     pub fn model(&self) -> &str {
         &self.model
-    }
-
-    /// Fields of a request that the server was found to refuse and that it is
-    /// asked without since, such as `seed` or `logprobs`.
-    pub fn refused_fields(&self) -> Vec<&'static str> {
-        self.refused().iter().copied().collect()
     }
 
     /// Ask for answers: one list per request, one answer per seed, in the

@@ -153,20 +153,9 @@ fn corrections_of(config: &TrainConfig, sample: &Sample, here: &[f32]) -> Vec<f3
     let correction = |log_ratio: &f64| match config.importance {
         Importance::Auto | Importance::None => 1.0,
         Importance::Truncate => log_ratio.exp().min(cap),
-        Importance::Mask => {
-            if kept(*log_ratio) {
-                log_ratio.exp()
-            } else {
-                0.0
-            }
-        }
-        Importance::MaskAnswer => {
-            if kept(whole) {
-                log_ratio.exp()
-            } else {
-                0.0
-            }
-        }
+        Importance::Mask if kept(*log_ratio) => log_ratio.exp(),
+        Importance::MaskAnswer if kept(whole) => log_ratio.exp(),
+        Importance::Mask | Importance::MaskAnswer => 0.0,
     };
     log_ratios.iter().map(|log_ratio| correction(log_ratio) as f32).collect()
 }

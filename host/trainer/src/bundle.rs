@@ -14,7 +14,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use troupe_model::Automaton;
+use troupe_core::trajectory::Sample;
+use troupe_model::{Automaton, SamplingByRole};
 
 /// A bundle is split when its answers are this many times longer than its
 /// prompt (and some), as a prompt that is read twice then costs little.
@@ -58,6 +59,19 @@ pub(super) fn bundle<'a>(rows: impl Iterator<Item = (&'a [u32], Answer<'a>)>) ->
         bundle.answers.sort_by_key(|answer| answer.tokens);
     }
     bundles
+}
+
+/// The answers of samples. Where another scores them, there are no `automata`.
+pub(super) fn of_samples<'a>(
+    samples: impl Iterator<Item = &'a Sample>,
+    sampling: &SamplingByRole,
+    automata: &'a [Option<Arc<Automaton>>],
+) -> Vec<Bundle<'a>> {
+    bundle(samples.enumerate().map(|(row, sample)| {
+        let (tokens, way) = (&sample.completion.tokens[..], sampling.way_of(&sample.role));
+        let automaton = automata.get(way).and_then(Option::as_ref);
+        (&sample.prompt[..], Answer { row, tokens, way, automaton })
+    }))
 }
 
 /// The rows of some bundles' answers, in their order.

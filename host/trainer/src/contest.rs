@@ -8,11 +8,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::allowed::automata;
-use super::bundle::{Bundle, rows_of};
+use super::bundle::{self, Bundle, rows_of};
 use super::gradient::{Gradient, Learner};
 use super::metrics::Tally;
 use super::objective::{Pull, Weighted};
-use super::update::bundles;
 use super::{CreditedSample, Trainer, TrainerError, rescore};
 use troupe_core::seed::Seed;
 use troupe_core::trajectory::Sample;
@@ -101,7 +100,7 @@ impl Trainer {
         tally: &mut Tally,
     ) -> Result<f64, TrainerError> {
         let automata = automata(critic, sampling)?;
-        let bundles = bundles(&taken.rows, sampling, &automata);
+        let bundles = bundle::of_samples(taken.samples().into_iter(), sampling, &automata);
         let bundles: Vec<&Bundle> = bundles.iter().collect();
         let (gradients, right) = self.gradients_of(critic, taken, &bundles, sampling)?;
         for gradient in gradients {
@@ -293,7 +292,7 @@ mod tests {
         let contests = contests();
         let taken = Taken::of(&all, &contests.iter().collect::<Vec<_>>());
         let by_role = by_role();
-        let of_rows = bundles(&taken.rows, &by_role, &[]);
+        let of_rows = bundle::of_samples(taken.samples().into_iter(), &by_role, &[]);
         let of_rows: Vec<&Bundle> = of_rows.iter().collect();
         let (gradients, right) = trainer.gradients_of(&critic, &taken, &of_rows, &by_role).unwrap();
         assert!((0.0..=3.0).contains(&right));

@@ -5,7 +5,8 @@ use tch::{Kind, Tensor};
 use super::TrainerError;
 use troupe_model::Policy;
 
-/// A number that changes when any trained weight of the policy does.
+/// The sum of the bits of all trained weights: another number if one of them changed, and all but
+/// surely if several did.
 ///
 /// # Errors
 /// If libtorch fails.

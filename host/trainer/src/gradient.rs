@@ -32,9 +32,6 @@ pub(super) struct Gradient {
     pub(super) measured: Measured,
 }
 
-/// Which micro-batch is adding.
-pub(super) type Turn = usize;
-
 /// Gradients of the learners' objectives with respect to what of each is
 /// trained. The learners share a base, or there is one.
 pub(super) fn gradients(
@@ -83,8 +80,8 @@ struct SumState {
     buffers: Vec<Tensor>,
     /// The blocks of all learners, views of the buffers.
     blocks: Vec<Tensor>,
-    /// Whose turn it is at each stage of the model.
-    turns: Vec<Turn>,
+    /// Which micro-batch's turn it is at each stage of the model.
+    turns: Vec<usize>,
     /// A thread gave up, so turns no longer come.
     broken: bool,
 }
@@ -107,7 +104,7 @@ impl Sum {
     /// that the stage does not read have undefined ones.
     pub(super) fn add(
         &self,
-        turn: Turn,
+        turn: usize,
         stage: usize,
         gradients: &[Tensor],
     ) -> Result<(), TrainerError> {

@@ -24,7 +24,9 @@ use troupe_model::Sampling;
 
 pub(super) use imitation::Imitation;
 pub(super) use surrogate::Surrogate;
-pub(super) use weigh::{Pull, Scored, weigh};
+#[cfg(test)]
+pub(super) use weigh::Scored;
+pub(super) use weigh::{Pull, weigh};
 pub(super) use weighted::Weighted;
 
 /// What a token gains besides: an entropy bonus, and a KL penalty if there is a

@@ -9,7 +9,7 @@
 use tch::Tensor;
 
 use super::TrainerError;
-use super::gradient::{Learner, Sum, Turn};
+use super::gradient::{Learner, Sum};
 use super::logprobs::{LogProbs, chunk_targets};
 use super::objective::{Measured, Measures, Objective};
 use super::pack::{Chunk, MicroBatch, Pack};
@@ -47,7 +47,7 @@ pub(super) fn run(
     objectives: &Objectives,
     checkpointing: bool,
     sum: &Sum,
-    turn: Turn,
+    turn: usize,
 ) -> Result<Vec<Measured>, TrainerError> {
     let (pack, mut attention) = batch.pack(weights.tracked.decoder());
     let ways = objectives[0].ways();
@@ -187,7 +187,7 @@ impl<'a> Body<'a> {
         mut gradient: Tensor,
         mut rest: Vec<Tensor>,
         sum: &Sum,
-        turn: Turn,
+        turn: usize,
     ) -> Result<(), TrainerError> {
         while let Some(Layer { given, returned }) = self.layers.pop() {
             let index = self.layers.len();

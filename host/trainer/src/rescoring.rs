@@ -3,8 +3,8 @@
 use tch::Tensor;
 
 use super::TrainerError;
-use super::allowed::{Automata, automata};
-use super::bundle::{Answer, Bundle, bundle};
+use super::allowed::automata;
+use super::bundle::{self, Bundle};
 use super::logprobs::LogProbs;
 use super::pack::{MicroBatch, Target, micro_batches};
 use super::pass::{chunks, scored};
@@ -64,7 +64,9 @@ pub(super) fn read_logprobs(
     let automata = policies.iter().map(|(policy, _)| automata(policy, sampling));
     let automata = automata.collect::<Result<Vec<_>, _>>()?;
     let bundles: Vec<Vec<Bundle>> = (policies.iter().zip(&automata))
-        .map(|((_, samples), automata)| bundles(samples, sampling, automata))
+        .map(|((_, samples), automata)| {
+            bundle::of_samples(samples.iter().copied(), sampling, automata)
+        })
         .collect();
     for group in groups(policies) {
         let members: Vec<&Policy> = group.iter().map(|&index| policies[index].0).collect();
@@ -113,18 +115,6 @@ fn rows<'a>(
         Ok(Rows { learner, targets, numbers: Vec::<f32>::try_from(numbers.f_view([-1])?)? })
     });
     rows.collect()
-}
-
-fn bundles<'a>(
-    samples: &[&'a Sample],
-    sampling: &SamplingByRole,
-    automata: &'a Automata,
-) -> Vec<Bundle<'a>> {
-    bundle(samples.iter().enumerate().map(|(row, sample)| {
-        let (tokens, way) = (&sample.completion.tokens[..], sampling.way_of(&sample.role));
-        let automaton = automata[way].as_ref();
-        (&sample.prompt[..], Answer { row, tokens, way, automaton })
-    }))
 }
 
 /// Indices of policies that share a base, together.

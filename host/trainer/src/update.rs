@@ -1,21 +1,19 @@
 //! Updates from scored answers.
 
-use std::sync::Arc;
-
 use super::allowed::automata;
 use super::anchor::Anchor;
-use super::bundle::{Answer, Bundle, bundle, rows_of};
+use super::bundle::{self, Bundle, rows_of};
 use super::careful_step::CarefulStep;
 use super::gauge::{Gauge, Reading};
 use super::gradient::{Gradient, Learner};
 use super::metrics::UpdateMetrics;
 use super::mini_batch::{mini_batches, shuffled, shuffled_by_prompt};
-use super::objective::{Objective, Scored, Surrogate, Weighted, weigh};
+use super::objective::{Objective, Surrogate, Weighted, weigh};
 use super::{CreditedSample, Trainer, TrainerError, rescore};
 use troupe_core::config;
 use troupe_core::seed::Seed;
 use troupe_core::trajectory::Sample;
-use troupe_model::{Automaton, Policy, SamplingByRole, attempt, give_back_memory};
+use troupe_model::{Policy, SamplingByRole, attempt, give_back_memory};
 
 /// A policy in an update, and what it learns from.
 pub struct Member<'a> {
@@ -82,10 +80,14 @@ fn update(
     let automata = members.iter().map(|member| automata(member.policy, sampling));
     let automata = automata.collect::<Result<Vec<_>, _>>()?;
     let bundles: Vec<Vec<Bundle>> = (members.iter().zip(&automata))
-        .map(|(member, automata)| bundles(member.rows, sampling, automata))
+        .map(|(member, automata)| {
+            let samples = member.rows.iter().map(|row| row.sample);
+            bundle::of_samples(samples, sampling, automata)
+        })
         .collect();
-    let batches: Vec<Vec<Vec<&Bundle>>> =
-        members.iter().zip(&bundles).map(|(member, bundles)| planned(member, bundles)).collect();
+    let batches: Vec<Vec<Vec<&Bundle>>> = (members.iter().zip(&bundles))
+        .map(|(member, bundles)| schedule(&member.trainer.config, member.seed, bundles))
+        .collect();
     let gauge = Gauge::of(&members);
     let before = Standing::of(&members, &gauge, sampling)?;
     let learners: Vec<(&Policy, &[CreditedSample])> =
@@ -152,23 +154,6 @@ impl Standing {
             fingerprints: members.iter().map(fingerprint).collect::<Result<_, _>>()?,
         })
     }
-}
-
-/// The rows as they are learned from. Where another scores them, there are no `automata`.
-pub(super) fn bundles<'a>(
-    rows: &'a [CreditedSample<'a>],
-    sampling: &SamplingByRole,
-    automata: &'a [Option<Arc<Automaton>>],
-) -> Vec<Bundle<'a>> {
-    bundle(rows.iter().enumerate().map(|(row, CreditedSample { sample, .. })| {
-        let (tokens, way) = (&sample.completion.tokens[..], sampling.way_of(&sample.role));
-        let automaton = automata.get(way).and_then(Option::as_ref);
-        (&sample.prompt[..], Answer { row, tokens, way, automaton })
-    }))
-}
-
-fn planned<'b, 'a>(member: &Member, bundles: &'b [Bundle<'a>]) -> Vec<Vec<&'b Bundle<'a>>> {
-    schedule(&member.trainer.config, member.seed, bundles)
 }
 
 /// A policy's mini-batches of all epochs, in order.
@@ -248,23 +233,9 @@ fn weighted<'m>(
     for (&(index, batch), now) in present.iter().zip(now) {
         let Member { trainer, rows, .. } = &members[index];
         let weighted = Weighted::new(&trainer.config, sampling, rows, batch);
-        let mut reference = references.next().map(Vec::into_iter);
         let numbers = rows_of(batch);
-        let scored: Vec<Scored> = (numbers.iter().zip(now))
-            .map(|(&row, now)| {
-                let (share, share_of_answer) = weighted.shares(row);
-                Scored {
-                    row: &rows[row],
-                    index: row,
-                    anchor: &anchors[index],
-                    now,
-                    reference: reference.as_mut().and_then(Iterator::next),
-                    share,
-                    share_of_answer,
-                }
-            })
-            .collect();
-        let pulls = weigh(&trainer.config, &scored);
+        let (anchor, reference) = (&anchors[index], references.next());
+        let pulls = weigh(&trainer.config, &weighted.scored(&numbers, anchor, now, reference));
         objectives.push(Box::new(weighted.pulled(numbers.into_iter().zip(pulls))));
     }
     Ok(objectives)

@@ -27,7 +27,7 @@ use troupe_core::storage::{
 use troupe_estimators::advantage::Memory;
 
 /// How far a run has come.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     /// Training steps done.
     pub step: usize,
@@ -70,6 +70,9 @@ struct Contents {
 }
 
 /// Save a checkpoint. `write` fills the folder it is given.
+///
+/// # Errors
+/// If `write` fails, or the folder cannot be written.
 pub fn save_checkpoint<E: From<StorageError>>(
     folder: &Path,
     progress: &Progress,
@@ -149,6 +152,9 @@ pub fn load_step(folder: &Path, step: usize) -> Result<FoundCheckpoint, StorageE
 }
 
 /// Check every file of a checkpoint against its digest.
+///
+/// # Errors
+/// If `checkpoint.json` cannot be read, or a file is not what was saved.
 pub fn verify(path: &Path) -> Result<Progress, StorageError> {
     let contents: Contents = read_json(&path.join("checkpoint.json"))?;
     let digest = |name: &String| digest_file(&path.join(name)).ok();
@@ -168,6 +174,9 @@ fn digest_json(progress: &Progress) -> String {
 }
 
 /// Remove all checkpoints but the latest `keep` and those of some steps, if they are there.
+///
+/// # Errors
+/// If the folder cannot be listed, or a checkpoint cannot be removed.
 pub fn remove_old(folder: &Path, keep: usize, others: &[usize]) -> Result<(), StorageError> {
     let names = checkpoint_names(folder)?;
     let old = names.len().saturating_sub(keep);
@@ -258,16 +267,11 @@ mod tests {
         Progress {
             step,
             before: HeldOut { greedy: Success::new(1, 10), ..HeldOut::default() },
-            after: None,
-            guard: Guard::default(),
-            health: Health::default(),
-            standings: Standings::new(),
-            estimator: Memory::default(),
             best: Some((2, 0.5)),
             void_episodes: 3,
-            taken_back: 0,
             totals: Totals { samples: 7, ..Totals::default() },
             spent: Spent { seconds: 1.5, ..Spent::default() },
+            ..Progress::default()
         }
     }
 

@@ -9,7 +9,7 @@ use crate::checkpoint::load_step;
 use crate::evaluation::{HeldOutTasks, evaluate_as};
 use crate::family::Family;
 use crate::rehearsal::beginners;
-use crate::rollout::{Policies, RolloutError};
+use crate::rollout::{Policies, Rollout, RolloutError};
 use crate::team::{Team, TeamError};
 use crate::training::{TrainingError, restore};
 use troupe_core::blame::{Effect, Measure};
@@ -18,7 +18,7 @@ use troupe_core::error::{Coded, ExitCode};
 use troupe_core::seed::Seed;
 use troupe_core::statistics::{mean, standard_error};
 use troupe_core::storage::StorageError;
-use troupe_core::trajectory::Episode;
+use troupe_core::trajectory::{Episode, Sample};
 use troupe_model::{Device, PolicyError};
 
 /// Up to so many roles all orders are gone through in which they could join a team.
@@ -76,7 +76,7 @@ pub struct RoleWorth {
     pub tasks: usize,
     /// The share that the team solves.
     pub success: f64,
-    /// Each role with each understudy.
+    /// Each role with each understudy that answered in its place.
     pub roles: Vec<KnockedOut>,
 }
 
@@ -205,12 +205,17 @@ impl Company {
         held_out: HeldOutTasks,
         mut tell: impl FnMut(&str),
     ) -> Result<RoleWorth, KnockOutError> {
-        let whole = self.solved(held_out, &BTreeMap::new())?;
+        let whole = solved(&self.play(held_out, &BTreeMap::new())?);
         let mut roles = Vec::new();
         for (role, understudy) in &self.understudies {
             tell(&format!("{role}: {}", understudy.name()));
             let cast = BTreeMap::from([(role.as_str(), *understudy)]);
-            let solved = self.solved(held_out, &cast)?;
+            let rollout = self.play(held_out, &cast)?;
+            // Where the expert has nothing to say, the role's own policy has played.
+            if *understudy == Understudy::Expert && !is_demonstrated(role, &rollout.samples) {
+                continue;
+            }
+            let solved = solved(&rollout);
             if let Some(effect) = Effect::of(&whole, &solved, Measure::Solved) {
                 let (role, success) = (role.clone(), mean(&solved));
                 roles.push(KnockedOut { role, understudy: *understudy, success, effect });
@@ -260,17 +265,18 @@ impl Company {
             return Ok(solved.clone());
         }
         let others = self.roles.iter().map(String::as_str).filter(|role| !members.contains(role));
-        let solved = self.solved(held_out, &others.map(|role| (role, understudy)).collect())?;
+        let cast = others.map(|role| (role, understudy)).collect();
+        let solved = solved(&self.play(held_out, &cast)?);
         known.insert(members.clone(), solved.clone());
         Ok(solved)
     }
 
-    /// Whether each task is solved, with some roles played by others.
-    fn solved(
+    /// The tasks, with some roles played by others.
+    fn play(
         &self,
         held_out: HeldOutTasks,
         cast: &BTreeMap<&str, Understudy>,
-    ) -> Result<Vec<f64>, RolloutError> {
+    ) -> Result<Rollout, RolloutError> {
         let mut role_map = self.team.role_map.clone();
         for (role, understudy) in cast {
             match understudy {
@@ -278,10 +284,19 @@ impl Company {
                 other => role_map.recast(role, &stage_name(role, *other)),
             }
         }
-        let evaluation = evaluate_as(&self.team, &role_map, held_out, &self.config)?;
-        let solved = |episode: &Episode| f64::from(u8::from(episode.solved()));
-        Ok(evaluation.rollout.episodes.iter().map(solved).collect())
+        Ok(evaluate_as(&self.team, &role_map, held_out, &self.config)?.rollout)
     }
+}
+
+/// Whether each task is solved.
+fn solved(rollout: &Rollout) -> Vec<f64> {
+    let solved = |episode: &Episode| f64::from(u8::from(episode.solved()));
+    rollout.episodes.iter().map(solved).collect()
+}
+
+/// Whether the expert has answered for a role. A policy that is here reads a prompt first.
+fn is_demonstrated(role: &str, samples: &[Sample]) -> bool {
+    samples.iter().any(|sample| sample.role == role && sample.prompt.is_empty())
 }
 
 /// What a policy is called that stands in for a role.
@@ -329,6 +344,15 @@ fn share(role: &str, added: &[Vec<f64>], is_whole: bool) -> Share {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use troupe_core::example::sample;
+
+    #[test]
+    fn a_role_is_the_experts_only_if_the_expert_answered_for_it() {
+        let mut samples = [sample(0, 0, 0, "tool", 0), sample(0, 0, 0, "solver", 0)];
+        assert!(!is_demonstrated("solver", &samples));
+        samples[1].prompt = [].into();
+        assert!(is_demonstrated("solver", &samples) && !is_demonstrated("tool", &samples));
+    }
 
     #[test]
     fn few_roles_join_in_every_order_and_many_in_some() {

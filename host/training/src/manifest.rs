@@ -1,6 +1,8 @@
 //! What a run is made of, written down when it begins and compared when it is
 //! resumed: a run goes on as what it was, or says what is different.
 
+mod session;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
@@ -8,8 +10,11 @@ use serde_json::Value;
 
 use troupe_core::config::{Choice, Config, Grantee, rename_in_json};
 use troupe_core::provenance::Build;
+use troupe_core::storage::digest;
 use troupe_guests::records::RecordsEntry;
 use troupe_tinker::Conduct;
+
+pub use session::Session;
 
 /// Settings that may change while a run is stopped: they say how long it goes
 /// on, where it is and what it leaves. Files are judged by their digests.
@@ -74,6 +79,13 @@ pub struct Manifest {
     /// The builds of the host that worked on it, in their order.
     #[serde(default)]
     pub builds: Vec<Build>,
+    /// What held from which step on, in their order; none of a run that did not record it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sessions: Vec<Session>,
+    /// SHA-256 of what the run was made of as it began, if it was accepted later to be something
+    /// else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begun_as: Option<String>,
     /// Root of all randomness.
     pub seed: u64,
     /// Where tensors live: `cpu` or `cuda`.
@@ -192,6 +204,22 @@ pub struct Differences {
 }
 
 impl Manifest {
+    /// SHA-256 of what the run is made of. Who works on it, and how far it is to go, is no part of
+    /// that.
+    pub fn made_of(&self) -> String {
+        let mut made_of = serde_json::to_value(self).unwrap_or_default();
+        if let Value::Object(fields) = &mut made_of {
+            for field in ["sessions", "begun_as"] {
+                fields.shift_remove(field);
+            }
+            // These leave their places to the last ones; chains are tied to that order.
+            for field in ["builds", "host"] {
+                fields.swap_remove(field);
+            }
+        }
+        digest(made_of.to_string().as_bytes())
+    }
+
     /// The builds that have worked on the run, now that those of `now` resume it. For a run
     /// that recorded none, the first is unknown.
     pub fn builds_with(&self, now: &Manifest) -> Vec<Build> {
@@ -343,135 +371,4 @@ pub fn processor() -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn manifest(overrides: &[&str]) -> Manifest {
-        let overrides: Vec<String> = overrides.iter().map(ToString::to_string).collect();
-        let config = Config::load(None, &overrides).unwrap();
-        Manifest {
-            host: "0.1.0".to_owned(),
-            builds: vec![Build::unknown("0.1.0")],
-            seed: config.run.seed,
-            device: "cpu".to_owned(),
-            processor: processor(),
-            plugins: vec![PluginEntry {
-                name: "plan-path".to_owned(),
-                version: "1.0.0".to_owned(),
-                digest: "aa".to_owned(),
-            }],
-            servers: Vec::new(),
-            interpreters: BTreeMap::from([("python.wasm".to_owned(), "bb".to_owned())]),
-            records: RecordsEntry::default(),
-            corpus: BTreeMap::from([("facts.jsonl".to_owned(), "ee".to_owned())]),
-            tables: BTreeMap::from([("0/step-000001.parquet".to_owned(), "dd".to_owned())]),
-            distant: BTreeMap::new(),
-            policies: vec![PolicyEntry {
-                name: "planner".to_owned(),
-                roles: vec!["planner".to_owned()],
-                digest: "cc".to_owned(),
-                parameters: 7,
-            }],
-            settled: Settled::of(&config),
-            config: serde_json::to_value(&config).unwrap(),
-        }
-    }
-
-    #[test]
-    fn what_says_how_long_and_where_may_change_and_all_else_is_named() {
-        let before = manifest(&["policies.a.path=x", "environment.walls=3"]);
-        let free = [
-            "policies.a.path=y",
-            "environment.walls=3",
-            "train.steps=7",
-            "checkpoint.every=2",
-            "run.name=other",
-            "plugins.files=[\"b\"]",
-        ];
-        assert_eq!(before.compare(&manifest(&free)), Differences::default());
-        let changed = ["run.seed=999", "train.learning_rate=0.5", "policies.a.path=x"];
-        assert_eq!(
-            before.compare(&manifest(&changed)).grave,
-            [
-                "`run.seed` was 1 and is 999",
-                "`environment.walls` was 3 and is not set",
-                "`train.learning_rate` was 0.0 and is 0.5",
-            ]
-        );
-    }
-
-    #[test]
-    fn every_build_that_worked_on_a_run_is_remembered() {
-        let made_by = |commits: &[&str]| {
-            let build = |commit: &&str| Build {
-                commit: Some((*commit).to_owned()),
-                binary: Some("ff".to_owned()),
-                ..Build::unknown("0.1.0")
-            };
-            Manifest { builds: commits.iter().map(build).collect(), ..manifest(&[]) }
-        };
-        let builds = |then: &[&str], now: &str| made_by(then).builds_with(&made_by(&[now]));
-        assert_eq!(builds(&["a"], "a"), made_by(&["a"]).builds);
-        assert_eq!(builds(&["a"], "b"), made_by(&["a", "b"]).builds);
-        assert_eq!(builds(&["a", "b"], "a"), made_by(&["a", "b", "a"]).builds);
-        // A run older than the record of builds has an unknown one.
-        let unknown = builds(&[], "a");
-        assert_eq!((unknown.len(), &unknown[0]), (2, &Build::unknown("0.1.0")));
-        let said = made_by(&["a"]).compare(&made_by(&["b"])).slight;
-        assert_eq!(
-            said,
-            [
-                "the build of the host was 0.1.0 (commit a, program ff) and is 0.1.0 (commit b, program ff)"
-            ]
-        );
-    }
-
-    #[test]
-    fn a_grant_is_compared_by_its_names() {
-        let granted = |grant: &str| manifest(&[&format!("sandbox.grant={grant}")]);
-        let digest = |letter: &str| format!("['quiz@sha256:{}']", letter.repeat(64));
-        let before = granted(&digest("a"));
-        assert_eq!(before.compare(&granted(&digest("b"))), Differences::default());
-        assert_eq!(granted("['quiz']").compare(&before), Differences::default());
-        let other = before.compare(&granted("['quiz', 'solo']")).grave;
-        assert!(
-            matches!(&other[..], [one] if one.starts_with("`sandbox.grant` was [")),
-            "{other:?}"
-        );
-    }
-
-    #[test]
-    fn other_weights_plugins_interpreters_and_devices_are_named() {
-        let (mut before, mut now) = (manifest(&[]), manifest(&[]));
-        before.records.files.insert("a.jsonl".to_owned(), "dd".to_owned());
-        now.records.files.insert("a.jsonl".to_owned(), "xx".to_owned());
-        now.plugins[0].digest = "xx".to_owned();
-        now.policies[0].digest = "xx".to_owned();
-        now.interpreters.clear();
-        now.corpus.insert("facts.jsonl".to_owned(), "xx".to_owned());
-        now.tables.insert("0/step-000001.parquet".to_owned(), "xx".to_owned());
-        now.device = "cuda".to_owned();
-        now.processor = "abacus".to_owned();
-        let differences = before.compare(&now);
-        assert_eq!(
-            differences.grave,
-            [
-                "the device was cpu and is cuda",
-                "the plugin `plan-path` has another digest",
-                "the interpreter `python.wasm` is not there",
-                "the record file `a.jsonl` has another digest",
-                "the corpus file `facts.jsonl` has another digest",
-                "the table `0/step-000001.parquet` has another digest",
-                "the policy it began with (its base included) `planner` has another digest",
-            ]
-        );
-        assert!(differences.slight[0].ends_with("and is abacus"));
-    }
-
-    #[test]
-    fn what_was_left_to_the_machine_is_not_chosen_anew() {
-        let overrides = ["train.gradient_checkpointing=on", "rollout.cache_gib=0.5"];
-        let chosen = Config::load(None, &overrides.map(str::to_owned)).unwrap();
-        assert_eq!(Settled::of(&chosen).apply(Config::default()), chosen);
-    }
-}
+pub(crate) mod tests;

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use troupe_core::statistics::mean;
 use troupe_core::trajectory::{Ending, Episode, Event, Sample, StopReason};
 use troupe_estimators::group::Group;
-use troupe_trainer::{ContestMetrics, Information, ValueMetrics};
+use troupe_trainer::{ContestMetrics, Information, UpdateMetrics, ValueMetrics};
 
 pub use held_out::{HeldOut, Success};
 pub use several::{Several, TaskMean, several_by_family, shares_of_tasks};
@@ -99,7 +99,7 @@ pub struct GroupMetrics {
     pub groups: usize,
     /// Share of them the filter left out.
     pub dropped: f64,
-    /// Mean standard deviation of the scores within a group.
+    /// Mean standard deviation of what is compared within a group.
     pub spread: f64,
 }
 
@@ -131,9 +131,9 @@ pub struct CriticMetrics {
     pub values: Option<ValueMetrics>,
 }
 
-/// One line of `metrics.jsonl`. `U` is what an update reports.
+/// One line of `metrics.jsonl`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct StepRecord<U> {
+pub struct Record {
     /// The step, from 1; 0 is the state training began from.
     pub step: usize,
     /// Episodes sampled.
@@ -149,7 +149,7 @@ pub struct StepRecord<U> {
     /// Those of all roles that train, before the filter.
     pub groups: GroupMetrics,
     /// By policy.
-    pub updates: BTreeMap<String, U>,
+    pub updates: BTreeMap<String, UpdateMetrics>,
     /// By role, what its answers say of its prompts, on the steps that measure it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub information: BTreeMap<String, Information>,
@@ -164,7 +164,7 @@ pub struct StepRecord<U> {
     /// those here, in nats per token.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub canaries: BTreeMap<String, f64>,
-    /// How many updates older than the policies those were that answered.
+    /// How many updates behind the policies those were that gave this step's answers.
     #[serde(default, skip_serializing_if = "troupe_core::totals::is_zero")]
     pub staleness: usize,
     /// What was drawn and done in training since the run began.
@@ -318,7 +318,7 @@ pub fn measure_groups(formed: &[Group], kept: &[Group], role: Option<&str>) -> G
 mod tests {
     use super::*;
     use troupe_core::example::tree_of;
-    use troupe_estimators::group::ScoredUnit;
+    use troupe_estimators::group::GroupUnit;
 
     #[test]
     fn roles_are_measured_apart_and_turn_by_turn() {
@@ -385,12 +385,12 @@ mod tests {
 
     #[test]
     fn groups_are_measured_role_by_role() {
-        let group = |role: &str, scores: [f64; 2]| Group {
+        let group = |role: &str, worths: [f64; 2]| Group {
             roles: BTreeSet::from([role.to_owned()]),
-            units: scores
-                .map(|score| ScoredUnit {
+            units: worths
+                .map(|worth| GroupUnit {
                     members: vec![0],
-                    score,
+                    worth,
                     weight: 1.0,
                     parts: BTreeMap::new(),
                 })

@@ -2,12 +2,13 @@
 //!
 //! `weighing` says what a round's branches are worth, `scheme` which are drawn
 //! and which are continued, `attempt` is an episode in progress and `line` the
-//! answers it gathers. `collect` runs many side by side
-//! so that the policies (`sampler`) answer in large batches, `scheduler` plays
-//! some while others are answered, `sitting` lets episodes join others on their way, `dealt` shares them with other processes, `demonstration` lets the environment's expert
-//! answer instead. Where several policies play in the place of one, `ensemble` says which of them
-//! answers, and `council` is their answering together. What the samples are worth to training is said in `group` and
-//! `advantage`.
+//! answers it gathers. `collect` runs many side by side so that the policies
+//! (`sampler`) answer in large batches, `scheduler` plays some while others are
+//! answered, `sitting` lets episodes join others on their way, `dealt` shares
+//! them with other processes, `demonstration` lets the environment's expert
+//! answer instead. Where several policies play in the place of one, `ensemble`
+//! says which of them answers, and `council` is their answering together. What
+//! the samples are worth to training is said in `group` and `advantage`.
 
 mod attempt;
 mod branch;

@@ -9,13 +9,15 @@
 //! episodes/       a few episodes of every step, zstd-compressed JSON lines
 //! table/          every answer of every step, see `table`
 //! checkpoints/    see `checkpoint`
-//! forecast.json   what two steps made one expect, see `forecast`
+//! forecast.json   time, tokens and disk, by its first two steps, see `forecast`
 //! summary.json    before and after
 //! ```
 
 mod chain_log;
 mod metrics_log;
 mod outcomes_log;
+mod scalars;
+mod table_log;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -28,6 +30,7 @@ use serde_json::Value;
 pub use chain_log::{ChainLog, Link, digest_of_metrics, digests_of_outcomes, root};
 pub use metrics_log::MetricsLog;
 pub use outcomes_log::{OutcomesLog, lines_of};
+use table_log::TableLog;
 
 use crate::manifest::Manifest;
 use crate::metrics::{Outcome, Success};
@@ -37,8 +40,11 @@ use troupe_core::storage::{
     Lock, StorageError, create_folder, digest_file, list_folder, read_json, tidy, write_file,
     write_json,
 };
-use troupe_core::table::{Row, write_table};
+use troupe_core::table::Row;
 use troupe_core::trajectory::Episode;
+
+/// Files that a run leaves at its end.
+const OF_ITS_END: [&str; 2] = ["summary.json", "roles.json"];
 
 /// What a run came to, on tasks of the test split.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -100,6 +106,9 @@ pub struct RunFolder {
 impl RunFolder {
     /// Make a new run folder. A name the user chose must be free; a derived
     /// one is numbered until it is.
+    ///
+    /// # Errors
+    /// If the chosen name is taken, or the folder cannot be made, locked or written.
     pub fn create(config: &Config, derived: &str) -> Result<Self, StorageError> {
         let folder = &config.run.dir;
         create_folder(folder)?;
@@ -121,6 +130,9 @@ impl RunFolder {
     }
 
     /// Write the resolved configuration.
+    ///
+    /// # Errors
+    /// If it cannot be written.
     pub fn write_config(&self, config: &Config) -> Result<(), StorageError> {
         // Without the name, which is taken now, the file can be run again.
         let repeatable =
@@ -129,6 +141,9 @@ impl RunFolder {
     }
 
     /// Open a run folder to resume it.
+    ///
+    /// # Errors
+    /// If there is no run, another process has it, or it cannot be read or written.
     pub fn open(path: &Path) -> Result<Self, StorageError> {
         find_config(path)?;
         let run = RunFolder { lock: Some(lock(path)?), path: path.to_owned() };
@@ -164,6 +179,9 @@ impl RunFolder {
     }
 
     /// What the run was made of when it began; nothing if it did not get so far.
+    ///
+    /// # Errors
+    /// If it is there and cannot be read.
     pub fn manifest(&self) -> Result<Option<Manifest>, StorageError> {
         let path = self.manifest_path();
         if !path.exists() {
@@ -201,9 +219,19 @@ impl RunFolder {
             );
             return Err(StorageError::Unfit { path, reason });
         }
-        // What was accepted to be different is written anew, and who goes on with it is added.
-        let kept = if differences.grave.is_empty() { &earlier } else { manifest };
-        let kept = Manifest { builds: earlier.builds_with(manifest), ..kept.clone() };
+        // What was accepted to be different is written anew, and who goes on with it is added. The
+        // chain stays tied to what the run was begun as.
+        let is_changed = !differences.grave.is_empty();
+        let kept = if is_changed { manifest } else { &earlier };
+        let kept = Manifest {
+            builds: earlier.builds_with(manifest),
+            sessions: earlier.sessions_with(manifest, is_changed),
+            begun_as: match is_changed {
+                true => Some(root(Some(&earlier))),
+                false => earlier.begun_as.clone(),
+            },
+            ..kept.clone()
+        };
         if kept != earlier {
             write_json(&path, &kept)?;
         }
@@ -213,11 +241,17 @@ impl RunFolder {
     }
 
     /// Add a line to the figures.
+    ///
+    /// # Errors
+    /// If they cannot be written.
     pub fn append_metrics(&self, record: &impl Serialize) -> Result<(), StorageError> {
         if self.is_written_here() { self.metrics().append(record) } else { Ok(()) }
     }
 
     /// Add what became of held-out episodes.
+    ///
+    /// # Errors
+    /// If they cannot be written.
     pub fn append_outcomes(&self, outcomes: &[Outcome]) -> Result<(), StorageError> {
         if self.is_written_here() { self.outcomes().append(outcomes) } else { Ok(()) }
     }
@@ -233,6 +267,9 @@ impl RunFolder {
     }
 
     /// Tie what a step left to the chain.
+    ///
+    /// # Errors
+    /// If what the step left cannot be read, or the chain cannot be read or written.
     pub fn append_link(
         &self,
         record: &impl Serialize,
@@ -250,9 +287,10 @@ impl RunFolder {
         let is_examined = line["validation"].is_object() || line["test"].is_object();
         let digests = is_examined.then(|| self.outcomes().digests()).transpose()?;
         let outcomes = digests.and_then(|mut digests| digests.remove(&step));
+        let manifest = self.manifest()?;
         let before = match self.chain().last()? {
-            Some(last) => last.link,
-            None => root(self.manifest()?.as_ref()),
+            Some(last) => last.knot(manifest.as_ref()),
+            None => root(manifest.as_ref()),
         };
         let (metrics, link) = (digest_of_metrics(line), String::new());
         let link = Link { step, weights, table, metrics, outcomes, link };
@@ -267,6 +305,9 @@ impl RunFolder {
     /// Drop metrics, outcomes and episodes of steps after `step`, or all of them: they
     /// were written by a process that did not live to save a checkpoint, and
     /// will be written again.
+    ///
+    /// # Errors
+    /// If a file cannot be read, written or removed.
     pub fn rewind(&self, step: Option<usize>) -> Result<(), StorageError> {
         if !self.is_written_here() {
             return Ok(());
@@ -283,6 +324,9 @@ impl RunFolder {
     }
 
     /// Write some of a step's episodes.
+    ///
+    /// # Errors
+    /// If they cannot be written.
     pub fn write_episodes(&self, step: usize, episodes: &[Episode]) -> Result<(), StorageError> {
         if episodes.is_empty() || !self.is_written_here() {
             return Ok(());
@@ -299,27 +343,41 @@ impl RunFolder {
         write_file(&path, &packed)
     }
 
-    /// Write a step's answers, unless the tables before it have come to `limit`
-    /// bytes: whether they were written.
-    pub fn write_table(&self, step: usize, rows: &[Row], limit: u64) -> Result<bool, StorageError> {
+    /// Write a step's answers, unless the tables before it have come to `limit` bytes and nothing
+    /// needs them. Returns whether they have come to so much with the step before.
+    ///
+    /// # Errors
+    /// If the tables cannot be looked at, or this one cannot be written.
+    pub fn write_table(
+        &self,
+        step: usize,
+        rows: &[Row],
+        (limit, is_needed): (u64, bool),
+    ) -> Result<bool, StorageError> {
         if !self.is_written_here() {
-            return Ok(true);
-        }
-        let folder = self.tables();
-        create_folder(&folder)?;
-        let mut bytes = 0;
-        for name in list_folder(&folder)? {
-            let path = folder.join(name);
-            bytes += std::fs::metadata(&path).map_err(StorageError::io("read", &path))?.len();
-        }
-        if bytes >= limit {
             return Ok(false);
         }
-        write_table(&folder.join(table_file(step)), rows)?;
-        Ok(true)
+        TableLog { folder: &self.path }.write(step, rows, (limit, is_needed))
+    }
+
+    /// Forget what the run came to: it goes on, and comes to something else.
+    ///
+    /// # Errors
+    /// If a file cannot be removed.
+    pub fn forget_end(&self) -> Result<(), StorageError> {
+        if !self.is_written_here() {
+            return Ok(());
+        }
+        let files = OF_ITS_END.iter().map(|name| self.path.join(name));
+        files.filter(|file| file.is_file()).try_for_each(|file| {
+            std::fs::remove_file(&file).map_err(StorageError::io("remove", &file))
+        })
     }
 
     /// Write what the run came to.
+    ///
+    /// # Errors
+    /// If it cannot be written.
     pub fn write_summary(&self, summary: &Summary) -> Result<(), StorageError> {
         if !self.is_written_here() {
             return Ok(());
@@ -374,97 +432,4 @@ fn lock(run: &Path) -> Result<Lock, StorageError> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use troupe_core::archive::list_tables;
-
-    fn config(folder: &Path, name: Option<&str>) -> Config {
-        let run = RunConfig {
-            dir: folder.to_owned(),
-            name: name.map(str::to_owned),
-            ..RunConfig::default()
-        };
-        Config { run, ..Config::default() }
-    }
-
-    #[test]
-    fn a_derived_name_is_numbered_and_a_chosen_one_is_not() {
-        let folder = tempfile::tempdir().unwrap();
-        let first = RunFolder::create(&config(folder.path(), None), "game").unwrap();
-        let second = RunFolder::create(&config(folder.path(), None), "game").unwrap();
-        assert!(first.path().ends_with("game") && second.path().ends_with("game-2"));
-        let error = RunFolder::create(&config(folder.path(), Some("game")), "x").unwrap_err();
-        assert!(error.to_string().contains("--resume"), "{error}");
-    }
-
-    #[test]
-    fn a_run_that_was_killed_before_it_began_begins_again() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("game");
-        create_folder(&path.join("episodes")).unwrap();
-        std::fs::write(path.join(".lock"), b"").unwrap();
-        let error = RunFolder::open(&path).unwrap_err().to_string();
-        assert!(error.contains("killed before it began"), "{error}");
-        RunFolder::create(&config(folder.path(), Some("game")), "x").unwrap();
-        let error = RunFolder::create(&config(folder.path(), Some("game")), "x").unwrap_err();
-        assert!(error.to_string().contains("--resume"), "{error}");
-    }
-
-    #[test]
-    fn opening_a_run_tidies_it_and_brings_back_its_folder_of_episodes() {
-        let folder = tempfile::tempdir().unwrap();
-        let run = RunFolder::create(&config(folder.path(), None), "game").unwrap();
-        let path = run.path().to_owned();
-        drop(run);
-        std::fs::remove_dir_all(path.join("episodes")).unwrap();
-        create_folder(&path.join("checkpoints/.unfinished-.unfinished-step-000010/policies"))
-            .unwrap();
-        RunFolder::open(&path).unwrap();
-        assert!(path.join("episodes").is_dir());
-        assert!(list_folder(&path.join("checkpoints")).unwrap().is_empty());
-    }
-
-    #[test]
-    fn only_one_process_works_on_a_run() {
-        let folder = tempfile::tempdir().unwrap();
-        let run = RunFolder::create(&config(folder.path(), None), "game").unwrap();
-        let error = RunFolder::open(run.path()).unwrap_err();
-        assert!(error.to_string().contains("another process"), "{error}");
-        let path = run.path().to_owned();
-        drop(run);
-        RunFolder::open(&path).unwrap();
-    }
-
-    #[test]
-    fn rewinding_drops_what_came_after_the_checkpoint_and_half_a_line() {
-        let folder = tempfile::tempdir().unwrap();
-        let run = RunFolder::create(&config(folder.path(), None), "game").unwrap();
-        for step in 0..4 {
-            run.metrics().append(&serde_json::json!({ "step": step })).unwrap();
-        }
-        std::fs::write(run.path().join("episodes/step-000003.jsonl.zst"), b"").unwrap();
-        let metrics = run.path().join("metrics.jsonl");
-        let text = std::fs::read_to_string(&metrics).unwrap() + "{\"step\":";
-        std::fs::write(&metrics, text).unwrap();
-        run.rewind(Some(2)).unwrap();
-        let text = std::fs::read_to_string(&metrics).unwrap();
-        assert_eq!(text, "{\"step\":0}\n{\"step\":1}\n{\"step\":2}\n");
-        assert!(list_folder(&run.path().join("episodes")).unwrap().is_empty());
-        run.rewind(None).unwrap();
-        assert_eq!(std::fs::read_to_string(&metrics).unwrap(), "");
-    }
-
-    #[test]
-    fn tables_come_to_no_more_than_they_may() {
-        let folder = tempfile::tempdir().unwrap();
-        let run = RunFolder::create(&config(folder.path(), None), "run").unwrap();
-        assert!(run.write_table(1, &[], 1).unwrap());
-        assert!(!run.write_table(2, &[], 1).unwrap());
-        assert!(run.write_table(2, &[], u64::MAX).unwrap());
-        let steps: Vec<usize> =
-            list_tables(run.path()).unwrap().into_iter().map(|(step, _)| step).collect();
-        assert_eq!(steps, [1, 2]);
-        run.rewind(Some(1)).unwrap();
-        assert_eq!(list_tables(run.path()).unwrap().len(), 1);
-    }
-}
+mod tests;

@@ -148,9 +148,7 @@ impl TaskSeed {
     ) -> Option<TaskSeed> {
         let mut scenarios = team.families.iter().map(|family| &family.scenario);
         let scenario = scenarios.find(|scenario| scenario.family == family)?.clone();
-        let splits = [Split::Train, Split::Validation, Split::Test];
-        let split = splits.into_iter().find(|one| one.name() == split)?;
-        Some(TaskSeed { scenario, split, task, seed })
+        Some(TaskSeed { scenario, split: Split::named(split)?, task, seed })
     }
 
     fn at(&self, episode: usize, round: usize) -> TaskSeed {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use crate::family::{Family, set_families};
 use crate::rollout::{Demonstrator, Policies, RoleMap, RoleMapError};
 use crate::situations::SituationTable;
-use troupe_core::config::{Config, MixConfig, PolicyConfig, SamplingScheme};
+use troupe_core::config::{Config, MixConfig, PolicyConfig, RemoteConfig, SamplingScheme};
 use troupe_core::oci::OciReference;
 use troupe_core::seed::Seed;
 use troupe_core::trajectory::{Author, Message};
@@ -56,28 +56,44 @@ pub struct Team {
 
 impl Team {
     /// Load everything.
+    ///
+    /// # Errors
+    /// If a plugin or a policy cannot be loaded, or they do not fit each other or the roles.
     pub fn assemble(config: &Config, device: Device) -> Result<Team, TeamError> {
-        Team::with_words(config, device, vocabulary)
+        Team::with_words(config, device, vocabulary, ask)
+    }
+
+    /// The same with no server asked for a policy, to look at what is here: nobody plays in the
+    /// place of policies that servers answer for.
+    ///
+    /// # Errors
+    /// As [`Team::assemble`].
+    pub fn offline(config: &Config, device: Device) -> Result<Team, TeamError> {
+        Team::with_words(config, device, vocabulary, |_, _| Ok(None))
     }
 
     /// Enough to say what a run would be: nobody is watched to learn words, so policies that are
     /// made here know fewer.
+    ///
+    /// # Errors
+    /// As [`Team::assemble`].
     pub fn outline(config: &Config, device: Device) -> Result<Team, TeamError> {
-        Team::with_words(config, device, |families, _| {
-            words_of_tasks(families).into_iter().collect()
-        })
+        let words =
+            |families: &[Family], _: &Config| words_of_tasks(families).into_iter().collect();
+        Team::with_words(config, device, words, ask)
     }
 
     fn with_words(
         config: &Config,
         device: Device,
         words: impl FnOnce(&[Family], &Config) -> Vec<String>,
+        ask: impl Fn(&str, &RemoteConfig) -> Result<Option<RemotePolicy>, PolicyError>,
     ) -> Result<Team, TeamError> {
         let families = set_families(config)?;
-        let seats = roles(&families);
-        let config = &config.clone().with_implied_policies(&seats);
+        let names = roles(&families);
+        let config = &config.clone().with_implied_policies(&names);
         let named: Vec<String> = config.policies.keys().cloned().collect();
-        let mut role_map = RoleMap::new(&config.roles, &seats, &named)?;
+        let mut role_map = RoleMap::new(&config.roles, &names, &named)?;
         for role in config.advantage.roles.keys() {
             role_map.check_role(role)?;
         }
@@ -102,8 +118,9 @@ impl Team {
                 role_map.freeze(&name);
             }
             if let Some(remote) = config.policies.get(&name).and_then(|p| p.remote.as_ref()) {
-                let remote = RemotePolicy::connect(&name, remote).map_err(failed)?;
-                role_map.connect(&name, Arc::new(remote));
+                if let Some(remote) = ask(&name, remote).map_err(failed)? {
+                    role_map.connect(&name, Arc::new(remote));
+                }
                 continue;
             }
             if let Some(tinker) = config.policies.get(&name).and_then(|p| p.tinker.as_ref()) {
@@ -203,14 +220,15 @@ impl Team {
             self.families.iter().flat_map(|family| family.scenario.plugins()).collect();
         bind_grants(&mut config, &plugins);
         let mut files: Vec<PathBuf> = Vec::new();
+        for plugin in &plugins {
+            if files.iter().all(|known| known != plugin.file()) {
+                files.push(plugin.file().to_owned());
+            }
+        }
         // The others bring interpreters, perhaps.
-        for file in plugins
-            .iter()
-            .map(|plugin| plugin.file())
-            .chain(config.plugins.files.iter().map(PathBuf::as_path))
-        {
+        for file in &config.plugins.files {
             if files.iter().all(|known| known.file_stem() != file.file_stem()) {
-                files.push(file.to_owned());
+                files.push(file.clone());
             }
         }
         for named in &config.plugins.files {
@@ -270,6 +288,11 @@ fn resolved(entry: MixConfig, scenario: &Scenario) -> MixConfig {
         workflow_settings: scenario.workflow_settings.to_table(),
         ..entry
     }
+}
+
+/// Ask the server that is to answer for a policy.
+fn ask(name: &str, remote: &RemoteConfig) -> Result<Option<RemotePolicy>, PolicyError> {
+    RemotePolicy::connect(name, remote).map(Some)
 }
 
 /// The names of all roles, each once.

@@ -28,21 +28,22 @@ use std::path::Path;
 use std::time::Instant;
 
 use crate::checkpoint::{FoundCheckpoint, Progress, is_first_kept, remove_old, save_checkpoint};
-use crate::curriculum::{Standings, advance};
-use crate::metrics::{HeldOut, Spent, StepRecord, Success, Totals, measure_groups};
+use crate::curriculum::advance;
+use crate::metrics::{Success, measure_groups};
 use crate::rollout::Rollout;
 use crate::run::{Change, RunFolder, Summary};
 use crate::stage::Stage;
 use crate::team::Team;
-use crate::watch::{Alarm, Guard, Health};
+use crate::watch::Alarm;
 use troupe_core::config::{Allocation, Config};
 use troupe_core::seed::Seed;
 use troupe_core::trajectory::Sample;
-use troupe_estimators::advantage::{Compared, Memory, compare};
+use troupe_estimators::advantage::{Compared, compare};
 use troupe_estimators::audit::inflation_of;
 use troupe_model::give_back_memory;
-use troupe_trainer::{Information, Trainer, UpdateMetrics};
+use troupe_trainer::{Information, Trainer};
 
+pub use crate::metrics::Record;
 use collection::Collection;
 pub use error::TrainingError;
 pub use influence::{Culprit, Effect, Influence, unfit_for_influence};
@@ -53,9 +54,6 @@ pub use meddling::{Meddling, NotThere};
 use output::Output;
 pub use preparation::{plan, plan_on_card, settle, slow_dtype};
 pub use stored::digests_of_tables;
-
-/// A line of `metrics.jsonl`.
-pub type Record = StepRecord<UpdateMetrics>;
 
 /// A run under way.
 pub struct Training {
@@ -69,7 +67,7 @@ pub struct Training {
     output: Output,
     /// Share of the budget that was spent after the last step, if there is a budget.
     spent: Option<f64>,
-    /// How many updates older than the policies those were that answered in this step.
+    /// How many updates behind the policies those were that gave this step's answers.
     staleness: usize,
     verify_logprobs: bool,
     /// What one step is to teach otherwise.
@@ -78,23 +76,14 @@ pub struct Training {
 
 impl Training {
     /// Begin with warm policies: measure them and save step 0.
+    ///
+    /// # Errors
+    /// If the team does not fit the configuration, a server or another process is lost, too many
+    /// held-out episodes are void, or the folder cannot be written.
     pub fn begin(config: Config, team: Team, folder: RunFolder) -> Result<Self, TrainingError> {
-        let progress = Progress {
-            step: 0,
-            before: HeldOut::default(),
-            after: None,
-            best: None,
-            void_episodes: 0,
-            taken_back: 0,
-            totals: Totals::default(),
-            spent: Spent::default(),
-            guard: Guard::default(),
-            health: Health::default(),
-            standings: Standings::new(),
-            estimator: Memory::default(),
-        };
         folder.rewind(None)?;
-        let mut training = Training::new(config, team, folder, progress)?;
+        folder.forget_end()?;
+        let mut training = Training::new(config, team, folder, Progress::default())?;
         training.learning.team.take_snapshots(&training.config, 0)?;
         let mut record = training.record(&Rollout::default());
         training.publish()?;
@@ -106,6 +95,10 @@ impl Training {
     }
 
     /// Go on from a checkpoint of the run folder.
+    ///
+    /// # Errors
+    /// If the checkpoint cannot be read or is of another team, a server is lost, or the folder
+    /// cannot be written.
     pub fn resume(
         config: Config,
         mut team: Team,
@@ -113,7 +106,7 @@ impl Training {
         FoundCheckpoint { path, progress, .. }: FoundCheckpoint,
     ) -> Result<Self, TrainingError> {
         folder.rewind(Some(progress.step))?;
-        team.open_distant(&config, true)?;
+        team.reopen_distant(&config)?;
         restore(&mut team, &config, &path)?;
         let mut training = Training::new(config, team, folder, progress)?;
         training.learning.load_trainers(&path)?;
@@ -123,6 +116,9 @@ impl Training {
         training.learning.load_distant(&path)?;
         training.learning.forget_distant(&training.output.folder.checkpoints())?;
         training.learning.load_ahead(&path)?;
+        if !training.is_done() {
+            training.output.folder.forget_end()?;
+        }
         Ok(training)
     }
 
@@ -178,7 +174,7 @@ impl Training {
     }
 
     /// How far the run has come, and what of: steps, or hundredths of its budget.
-    pub fn way(&self) -> (usize, usize, &'static str) {
+    pub fn reached(&self) -> (usize, usize, &'static str) {
         match self.spent {
             Some(share) => (((100.0 * share) as usize).min(100), 100, "% of the budget"),
             None => (self.progress.step, self.config.train.steps, "steps"),
@@ -202,33 +198,39 @@ impl Training {
     /// If a server or another process is lost, too many episodes are void, the folder cannot be
     /// written, or what the step did to the policies is an alarm. What was saved before stays.
     pub fn step(&mut self) -> Result<Record, TrainingError> {
+        let (record, alarm) = self.step_and_alarm()?;
+        alarm.map_or(Ok(record), |alarm| Err(alarm.into()))
+    }
+
+    /// The same, with the alarm beside it that ends the run once the step is written down.
+    ///
+    /// # Errors
+    /// As [`Training::step`], but for the alarm.
+    pub fn step_and_alarm(&mut self) -> Result<(Record, Option<Alarm>), TrainingError> {
         let before = self.progress.clone();
         let rollout = self.sample()?;
         let mut record = self.record(&rollout);
         let published = self.publish_ahead();
-        published.map_err(|error| self.go_back_to(before.clone(), error.during(Stage::Update)))?;
+        published.map_err(|error| self.go_back_to(&before, Stage::Update, error))?;
         let lessons = self.compare(&rollout, &mut record)?;
         let updated = self.update(&rollout, &lessons, &mut record);
-        updated.map_err(|error| self.go_back_to(before, error.during(Stage::Update)))?;
+        updated.map_err(|error| self.go_back_to(&before, Stage::Update, error))?;
         let alarm = self.look_back(&rollout, &lessons.taught, &mut record)?;
-        self.keep(&rollout, &mut record, alarm)?;
-        Ok(record)
+        self.keep(&rollout, &mut record, alarm.is_some())?;
+        Ok((record, alarm))
     }
 
     /// The answers of the next step. A step that found no answers has not begun.
     fn sample(&mut self) -> Result<Rollout, TrainingError> {
         let before = self.progress.clone();
-        let drawn = self.try_to_sample().map_err(|error| error.during(Stage::Sample));
-        drawn.map_err(|error| self.go_back_to(before, error))
-    }
-
-    fn try_to_sample(&mut self) -> Result<Rollout, TrainingError> {
-        let (rollout, staleness) = self.answers()?;
-        self.staleness = staleness;
-        self.progress.void_episodes += self.count_void(&rollout, "episodes")?;
-        self.progress.totals += rollout.totals;
-        self.progress.spent.fuel += rollout.fuel;
-        Ok(rollout)
+        let drawn = self.answers().and_then(|(rollout, staleness)| {
+            self.staleness = staleness;
+            self.progress.void_episodes += self.count_void(&rollout, "episodes")?;
+            self.progress.totals += rollout.totals;
+            self.progress.spent.fuel += rollout.fuel;
+            Ok(rollout)
+        });
+        drawn.map_err(|error| self.go_back_to(&before, Stage::Sample, error))
     }
 
     fn is_due_for_a_checkpoint(&self) -> bool {
@@ -238,6 +240,9 @@ impl Training {
     }
 
     /// Stop before the last step, with what was done so far saved.
+    ///
+    /// # Errors
+    /// If the checkpoint cannot be saved, or a server does not answer.
     pub fn stop(mut self) -> Result<RunFolder, TrainingError> {
         if !self.is_due_for_a_checkpoint() {
             self.save()?;
@@ -247,6 +252,10 @@ impl Training {
     }
 
     /// Write the summary.
+    ///
+    /// # Errors
+    /// If the best checkpoint cannot be loaded or played, a server or another process is lost, or
+    /// the summary cannot be written.
     pub fn finish(mut self) -> Result<(Summary, RunFolder), TrainingError> {
         let best = self.test_best()?;
         self.withdraw()?;
@@ -290,12 +299,9 @@ impl Training {
         record: &mut Record,
     ) -> Result<Lessons, TrainingError> {
         let (config, role_map) = (&self.config.advantage, &self.learning.team.role_map);
-        let shares = rollout.solved_shares();
-        let learns =
-            |sample: &Sample| role_map.learns_from(sample) && shares.are_within(sample, config);
-        let samples = &rollout.samples;
-        let Compared { formed, kept, mut credits, lessons } =
-            compare(samples, config, &mut self.progress.estimator, learns);
+        let (samples, teaches) = (&rollout.samples, rollout.teaches(role_map, config));
+        let Compared { formed, kept, mut credits, taught } =
+            compare(samples, config, &mut self.progress.estimator, teaches);
         let step = self.progress.step;
         let meddling = self.meddling.as_ref().filter(|meddling| meddling.step == step);
         meddling.map_or(Ok(()), |meddling| meddling.apply(&formed, &mut credits))?;
@@ -308,15 +314,16 @@ impl Training {
             metrics.inflation = inflation_of(samples, config, role);
         }
         let own = self.consult(rollout, credits, record)?;
-        self.teach(rollout, own, lessons, record)
+        self.teach(rollout, own, taught, record)
     }
 
     /// Each policy learns from its own roles' samples.
     ///
     /// In this order: the next step's answers begin to be drawn by the policies as they are
     /// (`rollout.staleness`); what was sampled is scored again before weights change
-    /// (`--verify-logprobs`, `train.information_every`); memory of the rollout is given back before the update takes its own;
-    /// ranks compare weights, and snapshots are taken of those that all agree on.
+    /// (`--verify-logprobs`, `train.information_every`); memory of the rollout is given back before
+    /// the update takes its own; ranks compare weights, and snapshots are taken of those that all
+    /// agree on.
     fn update(
         &mut self,
         rollout: &Rollout,
@@ -361,13 +368,13 @@ impl Training {
     fn look_back(
         &mut self,
         rollout: &Rollout,
-        lessons: &[bool],
+        taught: &[bool],
         record: &mut Record,
-    ) -> Result<Result<(), Alarm>, TrainingError> {
+    ) -> Result<Option<Alarm>, TrainingError> {
         let full = std::mem::take(&mut record.warnings);
         let taken_back = record.updates.values().filter(|update| update.taken_back > 0);
         self.progress.taken_back += taken_back.count();
-        record.warnings = self.notice(rollout, lessons);
+        record.warnings = self.notice(rollout, taught);
         record.warnings.extend(full);
         let families = &self.learning.team.families;
         advance(families, &mut self.progress.standings, rollout);
@@ -375,25 +382,24 @@ impl Training {
         self.spent = self.share_spent();
         let (step, limit) = (self.progress.step, self.config.train.max_movement);
         let players = self.learning.team.role_map.policies();
-        let alarm = self.progress.guard.check(step, &record.updates, &players, limit);
-        if alarm.is_ok() {
+        let alarm = self.progress.guard.check(step, &record.updates, &players, limit).err();
+        if alarm.is_none() {
             self.measure_success(record)?;
         }
         record.warnings.extend(self.progress.health.take_in(record));
         Ok(alarm)
     }
 
-    /// Write the step down, end the run where there is an alarm, and save a checkpoint where one is
-    /// due: never of policies that an alarm is about.
+    /// Write the step down, and save a checkpoint where one is due: never of policies that an alarm
+    /// is about.
     fn keep(
         &mut self,
         rollout: &Rollout,
         record: &mut Record,
-        alarm: Result<(), Alarm>,
+        is_alarmed: bool,
     ) -> Result<(), TrainingError> {
         self.write_down(rollout, record)?;
-        alarm?;
-        if self.is_due_for_a_checkpoint() {
+        if !is_alarmed && self.is_due_for_a_checkpoint() {
             self.save()?;
         }
         Ok(())

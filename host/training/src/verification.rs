@@ -2,11 +2,11 @@
 //! summary against the figures that it is made of. What was forged with its chain made anew shows
 //! only where steps are computed again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use crate::checkpoint::{checkpoint_name, steps_of, verify};
 use crate::manifest::Manifest;
@@ -134,7 +134,7 @@ fn ties(chain: &[Link], manifest: Option<&Manifest>) -> Vec<Fault> {
             faults.push(Fault::Gap { step: place });
             break;
         }
-        before.clone_from(&link.link);
+        before = link.knot(manifest);
     }
     faults
 }
@@ -164,7 +164,23 @@ fn files(run: &Path, chain: &[Link], metrics: &[Value]) -> Result<Vec<Fault>, St
             compare("the table", !tables.contains_key(&step));
         }
     }
+    let left = lines.into_keys().chain(outcomes.into_keys()).chain(tables.into_keys());
+    faults.extend(untied(run, chain, left)?);
     Ok(faults)
+}
+
+/// Steps that the chain does not have and that left something all the same. Where the run has come
+/// to no end, one more step may have begun, of which there is no checkpoint yet.
+fn untied(
+    run: &Path,
+    chain: &[Link],
+    left: impl Iterator<Item = usize>,
+) -> Result<Vec<Fault>, StorageError> {
+    let last = chain.last().map_or(0, |link| link.step);
+    let begun = last + usize::from(!run.join("summary.json").is_file());
+    let saved = steps_of(&run.join("checkpoints"))?.into_iter().filter(|step| *step > last);
+    let steps: BTreeSet<usize> = left.filter(|step| *step > begun).chain(saved).collect();
+    Ok(steps.into_iter().map(|step| Fault::Gap { step }).collect())
 }
 
 /// The summary's figures are those of the first and the last step.
@@ -177,35 +193,67 @@ fn summary(run: &Path, metrics: &[Value]) -> Result<Vec<Fault>, StorageError> {
     let (Some(first), Some(last)) = (metrics.first(), metrics.last()) else {
         return Ok(vec![Fault::Summary { figure: "steps" }]);
     };
-    let tested = |line: &Value| line["test"]["greedy"].clone();
-    let after = if tested(last).is_null() { tested(first) } else { tested(last) };
-    let void: u64 = metrics
-        .iter()
-        .map(|line| {
-            line["void"]
-                .as_object()
-                .map_or(0, |causes| causes.values().filter_map(Value::as_u64).sum())
-        })
-        .sum();
-    let best = &summary["best"];
-    let validated = |step: &Value| {
-        let line = metrics.iter().find(|line| line["step"] == *step);
-        line.map_or(Value::Null, |line| line["validation"]["greedy"]["success"].clone())
-    };
+    let before = &first["test"];
+    let after = if last["test"].is_null() { before } else { &last["test"] };
+    let families = summary["families"].as_object().cloned().unwrap_or_default();
     let figures = [
-        ("before", summary["before"] == tested(first)),
-        ("after", summary["after"] == after),
-        ("sampled", {
-            let pair = (&summary["sampled"]["before"], &summary["sampled"]["after"]);
-            let sampled = |line: &Value| line["test"]["sampled"].clone();
-            pair.0.is_null() || (*pair.0 == sampled(first) && *pair.1 == sampled(last))
-        }),
+        ("before", summary["before"] == before["greedy"]),
+        ("after", summary["after"] == after["greedy"]),
+        ("sampled", summary["sampled"] == sampled(before, after)),
+        ("families", families == by_family(before, after)),
         ("steps", summary["steps"] == last["step"]),
-        ("void_episodes", summary["void_episodes"] == void),
-        ("best.validation", best.is_null() || best["validation"] == validated(&best["step"])),
+        ("void_episodes", summary["void_episodes"] == void_episodes(metrics)),
+        ("taken_back", summary["taken_back"].as_u64().unwrap_or(0) == taken_back(metrics)),
+        ("best", is_best(&summary["best"], metrics, &last["step"])),
     ];
     let wrong = figures.into_iter().filter(|(_, is_right)| !is_right);
     Ok(wrong.map(|(figure, _)| Fault::Summary { figure }).collect())
+}
+
+/// What training made of sampled success, if it was measured both times.
+fn sampled(before: &Value, after: &Value) -> Value {
+    match (&before["sampled"], &after["sampled"]) {
+        (Value::Null, _) | (_, Value::Null) => Value::Null,
+        (before, after) => json!({ "before": before, "after": after }),
+    }
+}
+
+/// The same of every family.
+fn by_family(before: &Value, after: &Value) -> Map<String, Value> {
+    let families = before["families"].as_object().into_iter().flatten();
+    let change = |(name, before): (&String, &Value)| {
+        let after = after["families"].get(name).unwrap_or(before);
+        (name.clone(), json!({ "before": before, "after": after }))
+    };
+    families.map(change).collect()
+}
+
+fn void_episodes(metrics: &[Value]) -> u64 {
+    let causes = metrics.iter().filter_map(|line| line["void"].as_object());
+    causes.flat_map(Map::values).filter_map(Value::as_u64).sum()
+}
+
+/// Updates that were taken back.
+fn taken_back(metrics: &[Value]) -> u64 {
+    let updates = metrics.iter().filter_map(|line| line["updates"].as_object());
+    let taken_back = updates.flat_map(Map::values).map(|update| update["taken_back"].as_u64());
+    taken_back.flatten().filter(|times| *times > 0).count() as u64
+}
+
+/// Whether this is the first of the steps that solved most validation tasks; nothing if that is
+/// the last one.
+fn is_best(best: &Value, metrics: &[Value], last: &Value) -> bool {
+    let validated = metrics.iter().filter(|line| line["step"] != 0).filter_map(|line| {
+        let success = line["validation"]["greedy"]["success"].as_f64()?;
+        Some((&line["step"], success))
+    });
+    let found = validated.reduce(|best, next| if next.1 > best.1 { next } else { best });
+    match found.filter(|(step, _)| *step != last) {
+        None => best.is_null(),
+        Some((step, success)) => {
+            best["step"] == *step && best["validation"].as_f64() == Some(success)
+        }
+    }
 }
 
 /// Which steps to compute again, and from which checkpoint: from each of them on, up to a step.
@@ -246,6 +294,93 @@ pub fn compare(left: &Link, again: &Link) -> Vec<Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::RunFolder;
+    use troupe_core::archive::table_file;
+    use troupe_core::config::{Config, RunConfig};
+    use troupe_core::storage::{create_folder, write_json};
+
+    /// A run whose steps left these lines.
+    fn run_of(folder: &Path, lines: &[Value]) -> RunFolder {
+        let config = RunConfig { dir: folder.to_owned(), ..RunConfig::default() };
+        let config = Config { run: config, ..Config::default() };
+        let run = RunFolder::create(&config, "run").unwrap();
+        for line in lines {
+            run.append_metrics(line).unwrap();
+            run.append_link(line, BTreeMap::new()).unwrap();
+        }
+        run
+    }
+
+    fn faults(run: &RunFolder) -> Vec<Fault> {
+        check(run.path(), None).unwrap()
+    }
+
+    #[test]
+    fn what_lies_beyond_a_chain_that_was_cut_short_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let lines: Vec<Value> = (0..5).map(|step| json!({ "step": step })).collect();
+        let run = run_of(folder.path(), &lines);
+        assert_eq!(faults(&run), []);
+        // A run that was killed may have begun a step.
+        run.chain().rewind(Some(3)).unwrap();
+        assert_eq!(faults(&run), []);
+        let checkpoint = run.checkpoints().join(checkpoint_name(4));
+        create_folder(&checkpoint).unwrap();
+        assert!(faults(&run).contains(&Fault::Gap { step: 4 }));
+        std::fs::remove_dir_all(&checkpoint).unwrap();
+        run.chain().rewind(Some(2)).unwrap();
+        assert_eq!(faults(&run), [Fault::Gap { step: 4 }]);
+        let table = run.path().join("table");
+        create_folder(&table).unwrap();
+        std::fs::write(table.join(table_file(6)), b"").unwrap();
+        assert_eq!(faults(&run), [Fault::Gap { step: 4 }, Fault::Gap { step: 6 }]);
+        // A run that has come to its end has begun none.
+        write_json(&run.path().join("summary.json"), &json!({})).unwrap();
+        assert!(faults(&run).contains(&Fault::Gap { step: 3 }));
+    }
+
+    #[test]
+    fn a_summary_that_says_something_else_or_leaves_it_out_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let test = |share: f64| {
+            let families = json!({ "maze": { "success": share } });
+            json!({
+                "greedy": { "success": share }, "sampled": { "success": share / 2.0 },
+                "families": families,
+            })
+        };
+        let validation = |share: f64| json!({ "greedy": { "success": share } });
+        let updates = json!({ "planner": { "taken_back": 2 }, "solver": { "taken_back": 1 } });
+        let run = run_of(
+            folder.path(),
+            &[
+                json!({ "step": 0, "test": test(0.25), "validation": validation(1.0) }),
+                json!({ "step": 1, "validation": validation(0.75), "updates": updates }),
+                json!({ "step": 2, "validation": validation(0.75), "void": { "trap": 3 } }),
+                json!({ "step": 3, "test": test(0.5), "validation": validation(0.5) }),
+            ],
+        );
+        let change = |of: &str| json!({ "before": test(0.25)[of], "after": test(0.5)[of] });
+        let right = json!({
+            "before": test(0.25)["greedy"], "after": test(0.5)["greedy"],
+            "sampled": change("sampled"),
+            "families": { "maze": change("greedy") },
+            "best": { "step": 1, "validation": 0.75 },
+            "steps": 3, "void_episodes": 3, "taken_back": 2,
+        });
+        let found = |summary: &Value| {
+            write_json(&run.path().join("summary.json"), summary).unwrap();
+            faults(&run)
+        };
+        assert_eq!(found(&right), []);
+        for figure in ["before", "after", "sampled", "families", "best", "steps", "taken_back"] {
+            for other in [Value::Null, json!({ "before": 1, "step": 2 })] {
+                let mut wrong = right.clone();
+                wrong[figure] = other;
+                assert_eq!(found(&wrong), [Fault::Summary { figure }]);
+            }
+        }
+    }
 
     #[test]
     fn steps_are_computed_again_from_the_nearest_checkpoint_before_them() {

@@ -131,14 +131,14 @@ pub(super) fn lay_correction_under(table: &mut toml::Table) -> Result<(), Config
     Ok(())
 }
 
-/// Put how answers are drawn and learned from over Tinker's wire under what a user says: from the
-/// policy's own distribution, and without a bound that many servers pass over.
+/// Put how answers are drawn and learned from over Tinker's protocol under what a user says: from
+/// the policy's own distribution, and without a bound that many servers pass over.
 pub(super) fn lay_plain_drawing_under(table: &mut toml::Table) -> Result<(), ConfigError> {
     let text = format!(
         "[rollout]\ntemperature = 1.0\n[train]\nmax_gradient_norm = {UNBOUNDED_NORM:?}\n\
          entropy_coefficient = 0.0"
     );
-    lay_under(table, parse_table(&text, "the defaults for Tinker's wire")?);
+    lay_under(table, parse_table(&text, "the defaults for Tinker's protocol")?);
     Ok(())
 }
 

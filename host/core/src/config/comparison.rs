@@ -137,25 +137,6 @@ pub struct Comparison {
 }
 
 impl Estimator {
-    /// Every estimator that has a name.
-    pub const ALL: [Estimator; 15] = [
-        Estimator::AtGrpo,
-        Estimator::Grpo,
-        Estimator::DrGrpo,
-        Estimator::TeamGrpo,
-        Estimator::Drmas,
-        Estimator::TurnGrpo,
-        Estimator::MGrpo,
-        Estimator::Mhgpo,
-        Estimator::Malt,
-        Estimator::Rloo,
-        Estimator::Gdpo,
-        Estimator::Gigpo,
-        Estimator::Rae,
-        Estimator::MaxRl,
-        Estimator::Naive,
-    ];
-
     /// What the name stands for.
     pub fn comparison(self) -> Comparison {
         use Same::{Family, Role, Seat, State, Task, Thread, Turn};

@@ -234,10 +234,8 @@ impl Config {
         if !policy.is_critic() {
             return Ok(());
         }
-        let elsewhere =
-            policy.remote.is_some() || policy.sampler.is_some() || policy.tinker.is_some();
         require(
-            !elsewhere && policy.snapshot_of.is_none(),
+            !policy.is_served() && policy.snapshot_of.is_none(),
             &key("learns"),
             "a critic has its weights here; leave out `remote`, `sampler`, `tinker` and \
              `snapshot_of`",

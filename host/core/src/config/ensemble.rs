@@ -45,11 +45,6 @@ impl Config {
         self.policies.iter().filter_map(|(name, policy)| Some((name, policy.ensemble.as_ref()?)))
     }
 
-    /// Whether a policy is several others.
-    pub fn is_ensemble(&self, policy: &str) -> bool {
-        self.policies.get(policy).is_some_and(|policy| policy.ensemble.is_some())
-    }
-
     /// Whether a policy is one of several that play in the place of one.
     pub fn is_member(&self, policy: &str) -> bool {
         self.ensembles().any(|(_, ensemble)| ensemble.members.iter().any(|name| name == policy))
@@ -168,7 +163,6 @@ mod tests {
         let trains = ["one", "two", "team", "other"].map(|name| config.trains(name));
         assert_eq!(trains, [false, false, false, true]);
         assert!(!config.is_random("team") && config.is_random("other"));
-        assert!(config.is_ensemble("team") && !config.is_ensemble("one"));
         assert_eq!(Config::from_table(config.to_toml().parse().unwrap()).unwrap(), config);
     }
 

@@ -82,6 +82,13 @@ table! {
     }
 }
 
+impl PolicyConfig {
+    /// Whether a server answers for it, draws its answers or trains it.
+    pub fn is_served(&self) -> bool {
+        self.remote.is_some() || self.sampler.is_some() || self.tinker.is_some()
+    }
+}
+
 choices! {
     /// Types of weights, as they are asked for.
     pub enum DtypeChoice {

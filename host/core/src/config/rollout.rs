@@ -166,7 +166,8 @@ table! {
         /// of one's own; after the last table comes the first again. Set by `--from-tables`.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         pub tables: Vec<PathBuf> = Vec::new();
-        /// What a run's tables may come to, in MiB; later steps are then not kept.
+        /// What a run's tables may come to, in MiB; later steps are then not kept, unless their
+        /// answers are learned from again.
         pub store_mib: usize = 1024, 1..=1_000_000_000;
         /// Share of void episodes in a step, or in a validation, above which the run stops.
         pub max_void_share: f64 = 0.5, 0.0..=1.0;

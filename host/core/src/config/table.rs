@@ -334,6 +334,11 @@ macro_rules! choices {
             )*
         }
 
+        impl $name {
+            /// Every one of them, in order.
+            pub const ALL: [$name; [$(stringify!($choice)),*].len()] = [$($name::$choice),*];
+        }
+
         impl $crate::config::table::Kind for $name {
             fn accepts() -> String {
                 let choices = [$($crate::config::table::choice(&$name::$choice)),*];

@@ -26,8 +26,8 @@ choices! {
 }
 
 table! {
-    /// A server that speaks Tinker's wire, has the base, and trains a LoRA over it for this policy.
-    /// It draws the answers and makes the updates; groups and advantages are made here.
+    /// A server that speaks Tinker's protocol, has the base, and trains a LoRA over it for this
+    /// policy. It draws the answers and makes the updates; groups and advantages are made here.
     pub struct TinkerConfig {
         /// Where the server is, such as `http://127.0.0.1:8000`.
         pub url: String = String::new();
@@ -87,7 +87,7 @@ impl TinkerConfig {
 }
 
 impl Config {
-    /// The policies that are trained over Tinker's wire.
+    /// The policies that are trained over Tinker's protocol.
     pub fn over_tinker(&self) -> impl Iterator<Item = (&String, &TinkerConfig)> {
         self.policies.iter().filter_map(|(name, policy)| Some((name, policy.tinker.as_ref()?)))
     }
@@ -117,7 +117,8 @@ impl Config {
         require(
             policy.train,
             &format!("policies.{name}.train"),
-            "a policy over Tinker's wire is there to be trained; ask one that is not by `remote`",
+            "a policy over Tinker's protocol is there to be trained; ask one that is not by \
+             `remote`",
         )?;
         let snapshot = |other: &PolicyConfig| other.snapshot_of.as_deref() == Some(name);
         require(
@@ -166,8 +167,8 @@ impl Config {
             self.train.entropy_coefficient == 0.0,
             "train.entropy_coefficient",
             &format!(
-                "the entropy of a distribution does not cross Tinker's wire (the policy `{name}`); \
-                 set it to 0"
+                "Tinker's protocol does not send the entropy of a distribution (the policy \
+                 `{name}`); set it to 0"
             ),
         )?;
         let begins_at_a_state =
@@ -181,7 +182,7 @@ impl Config {
         require(
             !self.imitation.pretrained,
             "imitation.pretrained",
-            &format!("a policy over Tinker's wire has no warm start (`{name}`); leave it out"),
+            &format!("a policy over Tinker's protocol has no warm start (`{name}`); leave it out"),
         )
     }
 }

@@ -45,18 +45,6 @@ impl Objective {
     pub fn clips(self) -> bool {
         matches!(self, Objective::Surrogate | Objective::Gspo | Objective::MGrpo)
     }
-
-    /// Every one of them.
-    pub const ALL: [Objective; 8] = [
-        Objective::Surrogate,
-        Objective::Gspo,
-        Objective::MGrpo,
-        Objective::Cispo,
-        Objective::Reinforce,
-        Objective::Likelihood,
-        Objective::WeightedLikelihood,
-        Objective::Preference,
-    ];
 }
 
 choices! {

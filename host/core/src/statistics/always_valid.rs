@@ -34,7 +34,8 @@ impl AlwaysValid {
         AlwaysValid { low, high, count, sum, squares, bets, won, cost, narrowest }
     }
 
-    /// Take in one more number.
+    /// Take in one more number. It has to have the mean that all of them have, whatever those before
+    /// it were: numbers of several kinds, one kind after the other, have not.
     pub fn take(&mut self, number: f64) {
         let x = (number - self.low) / (self.high - self.low);
         // What is bet and expected is settled before the number is known.
@@ -52,8 +53,12 @@ impl AlwaysValid {
         self.squares += (x - (0.5 + self.sum) / (self.count + 1.0)).powi(2);
         let (center, half) = (self.won / self.bets, ((2.0 / ALPHA).ln() + self.cost) / self.bets);
         let scaled = |x: f64| self.low + x.clamp(0.0, 1.0) * (self.high - self.low);
-        self.narrowest.low = self.narrowest.low.max(scaled(center - half));
-        self.narrowest.high = self.narrowest.high.min(scaled(center + half));
+        let low = self.narrowest.low.max(scaled(center - half));
+        let high = self.narrowest.high.min(scaled(center + half));
+        // Intervals without a common part have failed, as they may in 5 %: then the last one stays.
+        if low <= high {
+            self.narrowest = Interval { low, high };
+        }
     }
 
     /// The mean so far; the middle of nothing.
@@ -106,6 +111,16 @@ mod tests {
             };
             let failed = (0..200).filter(|trial| fails(*trial)).count();
             assert!(failed <= 10, "{failed} of 200 for {gained} and {lost}");
+        }
+    }
+
+    #[test]
+    fn no_end_of_the_interval_passes_the_other_whatever_is_taken_in() {
+        let mut sequence = AlwaysValid::between(-1.0, 1.0);
+        for number in [[1.0; 200].as_slice(), &[-1.0; 2000]].concat() {
+            sequence.take(number);
+            let Interval { low, high } = sequence.interval();
+            assert!(low <= high, "{low} to {high}");
         }
     }
 

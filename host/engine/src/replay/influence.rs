@@ -17,6 +17,9 @@ use troupe_training::training::{Culprit, Effect, Influence, unfit_for_influence}
 #[derive(Serialize)]
 struct Traced {
     steps: Vec<Influence>,
+    /// What the run said where it ended itself with the last of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    alarm: Option<String>,
     /// How the run goes on from the worst step as it was, and without the groups that were found.
     #[serde(skip_serializing_if = "Option::is_none")]
     futures: Option<Futures>,
@@ -35,12 +38,16 @@ pub fn look(again: &Again, args: &ReplayArgs, config: &Config) -> anyhow::Result
         return Err(UsageError(format!("--influence is not for this run: {reason}")).into());
     }
     let road = Crossroads::reach(again, args.at, args)?;
-    let mut steps = Vec::new();
+    let (mut steps, mut alarm) = (Vec::new(), None);
     let bar = report::Bar::new("looking at", 0, args.steps as usize, "steps");
     for step in args.at..args.at.saturating_add(args.steps) {
-        let Some(influence) = road.influence(step as usize - 1)? else { break };
+        let Some((influence, ended)) = road.influence(step as usize - 1)? else { break };
         steps.push(influence);
         bar.step_to(steps.len(), String::new());
+        alarm = ended.map(|alarm| alarm.to_string());
+        if alarm.is_some() {
+            break;
+        }
     }
     bar.finish();
     if steps.is_empty() {
@@ -48,7 +55,7 @@ pub fn look(again: &Again, args: &ReplayArgs, config: &Config) -> anyhow::Result
         return Err(UsageError(message).into());
     }
     let futures = futures(again, args, &steps)?;
-    let found = Traced { steps, futures };
+    let found = Traced { steps, alarm, futures };
     match args.json {
         true => report::line(&serde_json::to_string(&found)?),
         false => tell(&found, args),
@@ -104,6 +111,9 @@ fn tell(found: &Traced, args: &ReplayArgs) {
     if !culprits.is_empty() {
         let heads = ["step", "group", "task", "roles", "turn", "rows", "worth", "alone"];
         report::table(&heads, &culprits);
+    }
+    if let (Some(alarm), Some(Influence { step, .. })) = (&found.alarm, found.steps.last()) {
+        report::line(&format!("  the run ended itself with step {step}: {alarm}"));
     }
     if let Some(Futures { was, is }) = &found.futures {
         show(was, is);

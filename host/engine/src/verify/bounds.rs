@@ -151,6 +151,9 @@ fn go_on(
     while training.progress().step < to {
         training.step()?;
         bar.step_to(training.progress().step, String::new());
+        if training.progress().step < to {
+            training = again.carry_on(path, training, &sets)?;
+        }
     }
     bar.finish();
     Ok(training)

@@ -28,7 +28,7 @@ impl Kept {
     /// Those of a run.
     pub fn of(run: &Path, device: Device) -> anyhow::Result<Self> {
         let config = config_of(run, run)?;
-        let team = Team::assemble(&config, device)?;
+        let team = Team::offline(&config, device)?;
         let config = config.with_implied_policies(&team.roles());
         Ok(Kept { run: run.to_owned(), config, team })
     }

@@ -5,20 +5,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 
 use super::*;
-use crate::group::ScoredUnit;
+use crate::group::GroupUnit;
 use troupe_core::config::{Estimator, RoleAdvantageConfig, Worth};
 use troupe_core::example::{forked, sample};
 
 #[test]
 fn only_answers_that_were_all_refused_alike_or_lost_alike_are_pushed_away_from() {
-    let group = |members: [usize; 2], scores: [f64; 2]| Group {
+    let group = |members: [usize; 2], worths: [f64; 2]| Group {
         roles: BTreeSet::from(["solo".to_owned()]),
         units: members
             .into_iter()
-            .zip(scores)
-            .map(|(member, score)| ScoredUnit {
+            .zip(worths)
+            .map(|(member, worth)| GroupUnit {
                 members: vec![member],
-                score,
+                worth,
                 weight: 1.0,
                 parts: BTreeMap::new(),
             })
@@ -51,17 +51,17 @@ fn only_answers_that_were_all_refused_alike_or_lost_alike_are_pushed_away_from()
     }
 }
 
-fn group(scores: &[f64]) -> Group {
-    let unit = |(index, &score)| {
-        let parts = [("all".to_owned(), score)].into();
-        ScoredUnit { members: vec![index], score, weight: 1.0, parts }
+fn group(worths: &[f64]) -> Group {
+    let unit = |(index, &worth)| {
+        let parts = [("all".to_owned(), worth)].into();
+        GroupUnit { members: vec![index], worth, weight: 1.0, parts }
     };
-    let units = scores.iter().enumerate().map(unit).collect();
+    let units = worths.iter().enumerate().map(unit).collect();
     Group { roles: BTreeSet::from(["solo".to_owned()]), units }
 }
 
-fn advantages_of(scores: &[f64], scale: Scale) -> Vec<f64> {
-    advantages(&[group(scores)], (scale, 0.0), scores.len())
+fn advantages_of(worths: &[f64], scale: Scale) -> Vec<f64> {
+    advantages(&[group(worths)], (scale, 0.0), worths.len())
         .into_iter()
         .map(|advantage| f64::from(advantage.unwrap()))
         .collect()
@@ -181,29 +181,29 @@ proptest! {
 
     #[test]
     fn advantages_of_a_group_sum_to_zero(
-        scores in prop::collection::vec(-5.0..5.0_f64, 1..9), scale in scales(),
+        worths in prop::collection::vec(-5.0..5.0_f64, 1..9), scale in scales(),
     ) {
-        let sum: f64 = advantages_of(&scores, scale).iter().sum();
+        let sum: f64 = advantages_of(&worths, scale).iter().sum();
         prop_assert!(sum.abs() < 1e-4, "sum {sum}");
     }
 
     #[test]
     fn a_shift_of_all_rewards_changes_nothing(
-        scores in prop::collection::vec(-5.0..5.0_f64, 1..9),
+        worths in prop::collection::vec(-5.0..5.0_f64, 1..9),
         shift in -3.0..3.0_f64, scale in scales(),
     ) {
-        let shifted: Vec<f64> = scores.iter().map(|score| score + shift).collect();
-        for (a, b) in advantages_of(&scores, scale).iter().zip(advantages_of(&shifted, scale)) {
+        let shifted: Vec<f64> = worths.iter().map(|worth| worth + shift).collect();
+        for (a, b) in advantages_of(&worths, scale).iter().zip(advantages_of(&shifted, scale)) {
             prop_assert!((a - b).abs() < 1e-4, "{a} against {b}");
         }
     }
 
     #[test]
     fn the_order_of_members_does_not_matter(
-        scores in prop::collection::vec(-5.0..5.0_f64, 1..9), scale in scales(),
+        worths in prop::collection::vec(-5.0..5.0_f64, 1..9), scale in scales(),
     ) {
-        let reversed: Vec<f64> = scores.iter().rev().copied().collect();
-        let there = advantages_of(&scores, scale);
+        let reversed: Vec<f64> = worths.iter().rev().copied().collect();
+        let there = advantages_of(&worths, scale);
         let back = advantages_of(&reversed, scale);
         for (a, b) in there.iter().zip(back.iter().rev()) {
             prop_assert!((a - b).abs() < 1e-4, "{a} against {b}");
@@ -211,8 +211,8 @@ proptest! {
     }
 
     #[test]
-    fn a_group_of_one_has_advantage_zero(score in -5.0..5.0_f64, scale in scales()) {
-        prop_assert_eq!(advantages_of(&[score], scale), vec![0.0]);
+    fn a_group_of_one_has_advantage_zero(worth in -5.0..5.0_f64, scale in scales()) {
+        prop_assert_eq!(advantages_of(&[worth], scale), vec![0.0]);
     }
 }
 
@@ -225,8 +225,8 @@ fn a_spread_is_the_sample_standard_deviation() {
 
 #[test]
 fn a_hair_weighs_less_than_right_against_wrong_where_a_least_spread_is_set() {
-    let largest = |scores: &[f64], least| {
-        let table = advantages(&[group(scores)], (Scale::Spread, least), scores.len());
+    let largest = |worths: &[f64], least| {
+        let table = advantages(&[group(worths)], (Scale::Spread, least), worths.len());
         table.into_iter().flatten().fold(0.0, f32::max)
     };
     let (hair, right) = ([0.0, 0.02], [0.0, 1.0]);
@@ -270,7 +270,7 @@ fn a_running_mean_follows_its_role_from_step_to_step() {
         let samples = episodes(role, worths);
         compare(&samples, &config, &mut memory, |_| true).credits.advantages
     };
-    // b is 0, 0.5, 0.25: the score comes before the update.
+    // b is 0, 0.5, 0.25: the worth comes before the update.
     assert_eq!(step("white", &[1.0, 0.0, 2.0]), [Some(1.0), Some(-0.5), Some(1.75)]);
     assert_eq!(step("black", &[-4.0]), [Some(-4.0)]);
     assert_eq!(step("white", &[1.125]), [Some(0.0)]);
@@ -352,9 +352,9 @@ fn conversations_that_count_again_weigh_in_their_groups_mean() {
 
 #[test]
 fn small_shares_of_a_reward_count_as_much_as_large_ones() {
-    let unit = |member, shares: [(&str, f64); 2]| ScoredUnit {
+    let unit = |member, shares: [(&str, f64); 2]| GroupUnit {
         members: vec![member],
-        score: shares.iter().map(|(_, value)| value).sum(),
+        worth: shares.iter().map(|(_, value)| value).sum(),
         weight: 1.0,
         parts: shares.map(|(name, value)| (name.to_owned(), value)).into(),
     };
@@ -418,7 +418,7 @@ fn beyond_one_half_answers_that_are_all_worth_the_same_teach_too() {
             samples.iter_mut().for_each(|sample| sample.reward.local = worth);
             let compared = compare(&samples, &config, &mut Memory::default(), |_| true);
             assert_eq!(compared.credits.advantages, [expected; 2], "{filter:?} {worth}");
-            assert_eq!(compared.lessons, [expected.is_some(); 2], "{filter:?} {worth}");
+            assert_eq!(compared.taught, [expected.is_some(); 2], "{filter:?} {worth}");
         }
     }
 }

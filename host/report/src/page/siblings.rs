@@ -33,7 +33,7 @@ pub struct Answer {
     /// The role that answered.
     pub role: String,
     /// Which of its seats.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "troupe_core::totals::is_zero")]
     pub instance: usize,
     /// The conversation; empty for the main one.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -45,7 +45,7 @@ pub struct Answer {
     /// Which answers are its siblings: those with the same number.
     pub group: usize,
     /// Whether these were given in states that are not the same.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub apart: bool,
     /// Which of the state's answers it is.
     pub branch: usize,
@@ -54,7 +54,7 @@ pub struct Answer {
     /// Whether its actions were carried out in full.
     pub accepted: bool,
     /// Whether it was cut by the limit on tokens.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub was_cut: bool,
     /// What it earned the team.
     pub team: f64,
@@ -74,16 +74,6 @@ pub struct Answer {
     pub tokens: usize,
     /// The answer.
     pub text: Place,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
-fn is_zero(number: &usize) -> bool {
-    *number == 0
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
-fn is_false(flag: &bool) -> bool {
-    !*flag
 }
 
 /// The rows of some tasks, in their order; what hangs on each other is of one task.

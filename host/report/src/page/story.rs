@@ -153,13 +153,8 @@ pub struct Seat {
     /// The role.
     pub role: String,
     /// Which of its seats.
-    #[serde(skip_serializing_if = "is_first")]
+    #[serde(skip_serializing_if = "troupe_core::trajectory::is_first")]
     pub instance: u32,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
-fn is_first(instance: &u32) -> bool {
-    *instance == 0
 }
 
 /// Tell an episode of a step. `row` says where in the step's table the answer stands that a role

@@ -82,8 +82,7 @@ fn of_both(
 /// The split that is named, if one is.
 pub(super) fn split_of(data: &Map<String, Value>) -> Result<Option<Split>, Invalid> {
     let Some(name) = invalid::text(data, "split")? else { return Ok(None) };
-    let split = Split::ALL.into_iter().find(|split| split.name() == name);
-    split
+    Split::named(name)
         .map(Some)
         .ok_or_else(|| Invalid::value("split", "`split` must be `train`, `validation` or `test`"))
 }

@@ -2,13 +2,13 @@
 
 use super::{DistantMember, DistantStep, Pulls};
 use crate::anchor::Anchor;
-use crate::bundle::{Bundle, rows_of};
+use crate::bundle::{self, Bundle, rows_of};
 use crate::caution::ATTEMPTS;
 use crate::gauge::{Reading, choose};
 use crate::metrics::{Tally, UpdateMetrics};
-use crate::objective::{Measured, Pull, Scored, Weighted, weigh};
+use crate::objective::{Measured, Pull, Weighted, weigh};
 use crate::optimizer::Step;
-use crate::update::{bundles, check, schedule};
+use crate::update::{check, schedule};
 use crate::{CreditedSample, Distant, TrainerError};
 use troupe_core::config::{AnchorChoice, TrainConfig};
 use troupe_core::trajectory::Sample;
@@ -54,7 +54,8 @@ struct Known {
 impl<'a> Update<'a> {
     fn of(member: &DistantMember<'a>, sampling: &'a SamplingByRole) -> Self {
         let gauged = choose(member.samples, member.seed.named("gauge"));
-        let bundles = bundles(member.rows, sampling, &[]);
+        let samples = member.rows.iter().map(|row| row.sample);
+        let bundles = bundle::of_samples(samples, sampling, &[]);
         Update { rows: member.rows, bundles, sampling, gauged }
     }
 
@@ -156,20 +157,10 @@ impl<'a> Update<'a> {
         let samples: Vec<&Sample> = numbers.iter().map(|row| self.rows[*row].sample).collect();
         let shares = Weighted::new(config, self.sampling, self.rows, batch);
         let weighed = |now: &[Vec<f32>]| {
-            let scored: Vec<Scored> = (numbers.iter().zip(now))
-                .map(|(&row, now)| {
-                    let (share, share_of_answer) = shares.shares(row);
-                    Scored {
-                        row: &self.rows[row],
-                        index: row,
-                        anchor: &known.anchor,
-                        now: now.clone(),
-                        reference: known.reference.as_ref().map(|all| all[row].clone()),
-                        share,
-                        share_of_answer,
-                    }
-                })
-                .collect();
+            let reference = known.reference.as_ref();
+            let reference =
+                reference.map(|all| numbers.iter().map(|&row| all[row].clone()).collect());
+            let scored = shares.scored(&numbers, &known.anchor, now.to_vec(), reference);
             let mut pulls = weigh(config, &scored);
             scored.iter().zip(&mut pulls).for_each(|(row, pulls)| row.penalize(config, pulls));
             pulls

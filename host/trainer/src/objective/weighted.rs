@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use tch::{Kind, Tensor};
 
 use super::super::CreditedSample;
+use super::super::anchor::Anchor;
 use super::super::bundle::Bundle;
 use super::super::logprobs::LogProbs;
 use super::super::pack::Target;
 use super::share::Share;
-use super::weigh::Pull;
+use super::weigh::{Pull, Scored};
 use super::{Measures, Objective, columns, regularized};
 use troupe_core::config::TrainConfig;
 use troupe_model::{Sampling, SamplingByRole};
@@ -46,6 +47,25 @@ impl<'a> Weighted<'a> {
     pub(crate) fn shares(&self, row: usize) -> (f32, f32) {
         let row = &self.rows[row];
         (self.share.of_drawn(row), row.weight * self.of_answer)
+    }
+
+    /// Rows of the mini-batch with the log-probabilities of their tokens now, and under the
+    /// reference if that is asked.
+    pub(crate) fn scored<'s>(
+        &'s self,
+        rows: &[usize],
+        anchor: &'s Anchor,
+        now: Vec<Vec<f32>>,
+        reference: Option<Vec<Vec<f32>>>,
+    ) -> Vec<Scored<'s>> {
+        let mut reference = reference.map(Vec::into_iter);
+        let of_row = |(&index, now): (&usize, Vec<f32>)| {
+            let row = &self.rows[index];
+            let reference = reference.as_mut().and_then(Iterator::next);
+            let (share, share_of_answer) = self.shares(index);
+            Scored { row, index, anchor, now, reference, share, share_of_answer }
+        };
+        rows.iter().zip(now).map(of_row).collect()
     }
 
     /// With the pull of every token of these rows.

@@ -115,7 +115,7 @@ impl Distant for Elsewhere {
             .map(|sample| CreditedSample { sample, advantage: None, weight: 1.0 })
             .collect();
         let by_role = by_role();
-        let bundles = crate::update::bundles(&rows, &by_role, &[]);
+        let bundles = crate::bundle::of_samples(answers.iter().copied(), &by_role, &[]);
         let bundles: Vec<&Bundle> = bundles.iter().collect();
         let plain = TrainConfig { entropy_coefficient: 0.0, ..TrainConfig::default() };
         let pull = |slope: &f32| Pull { slope: f64::from(*slope), ..Pull::default() };

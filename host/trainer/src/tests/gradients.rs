@@ -61,7 +61,7 @@ fn value(
 fn gradient(config: &TrainConfig, policy: &mut Policy, rows: &[CreditedSample]) -> Tensor {
     let mut trainer = Trainer::new(policy, config).unwrap();
     let by_role = by_role();
-    let bundles = update::bundles(rows, &by_role, &[]);
+    let bundles = crate::bundle::of_samples(rows.iter().map(|row| row.sample), &by_role, &[]);
     let batch: Vec<&Bundle> = bundles.iter().collect();
     let samples: Vec<&Sample> = rows.iter().map(|row| row.sample).collect();
     let seed = Seed::new(1);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::several::Several;
-use troupe_core::interval::wilson;
+use troupe_core::statistics::wilson;
 use troupe_core::trajectory::Episode;
 
 /// A share of successes with its 95 % interval.

@@ -5,9 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use troupe_core::interval::wilson;
 use troupe_core::outcome::Outcome;
-use troupe_core::statistics::{chance_of_one, usual_ks};
+use troupe_core::statistics::{chance_of_one, usual_ks, wilson};
 
 /// A mean over tasks with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

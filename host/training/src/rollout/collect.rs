@@ -20,7 +20,7 @@ use super::scheduler::overlapped;
 use super::weighing::Drawn;
 use crate::metrics::Totals;
 use crate::stage::{NoMemory, Stage};
-use troupe_core::config::{RolloutConfig, SamplingScheme, Scheduling};
+use troupe_core::config::{AdvantageConfig, RolloutConfig, SamplingScheme, Scheduling};
 use troupe_core::error::{Coded, ExitCode};
 use troupe_core::seed::Seed;
 use troupe_core::trajectory::{Completion, Episode, Sample};
@@ -168,10 +168,22 @@ impl Rollout {
         self.fuel += further.fuel;
     }
 
-    /// The share of each task's episodes that was solved.
-    pub fn solved_shares(&self) -> SolvedShares {
+    /// Whether an answer is one that a policy learns from: its own policy learns, and its task lies
+    /// in the band.
+    pub fn teaches(
+        &self,
+        role_map: &RoleMap,
+        config: &AdvantageConfig,
+    ) -> impl Fn(&Sample) -> bool {
+        let in_band = self.in_band(config);
+        move |sample: &Sample| role_map.learns_from(sample) && in_band(sample)
+    }
+
+    /// Whether the task of an answer lies in the band that `config` has for the answer's role.
+    pub fn in_band(&self, config: &AdvantageConfig) -> impl Fn(&Sample) -> bool {
         let episodes = self.episodes.iter().filter(|episode| !episode.is_void());
-        SolvedShares::of(episodes.map(|e| ((e.task, e.episode), e.solved())))
+        let shares = SolvedShares::of(episodes.map(|e| ((e.task, e.episode), e.solved())));
+        move |sample: &Sample| shares.are_within(sample, config)
     }
 
     /// Leave out the rows of tasks one of whose episodes is void: a group without some of its
@@ -213,6 +225,9 @@ pub(super) fn spent_on(answers: &Answered) -> Totals {
 }
 
 /// Run the tasks' episodes to their ends.
+///
+/// # Errors
+/// If a policy is missing or cannot answer.
 pub fn collect(
     setting: &Setting,
     policies: &Policies,

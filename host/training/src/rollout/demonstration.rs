@@ -20,7 +20,7 @@ const EPISODES_FOR_TURNS: usize = 32;
 /// What a role was told and what the expert would have answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Demonstration {
-    /// The seat.
+    /// The role.
     pub role: String,
     /// What it was told.
     pub prompt: Vec<Message>,
@@ -59,7 +59,7 @@ pub enum DemonstrationError {
          whose action the workflow `{workflow}` can phrase; set imitation.enabled = false"
     )]
     NoExpert {
-        /// The seat.
+        /// The role.
         role: String,
         /// The environment's name.
         environment: String,
@@ -94,6 +94,9 @@ impl<'a> Demonstrator<'a> {
     }
 
     /// The next `count` demonstrations for every role of the workflow.
+    ///
+    /// # Errors
+    /// If a plugin fails in every episode, or a role has nothing to imitate.
     pub fn take(&mut self, count: usize) -> Result<Vec<Demonstration>, DemonstrationError> {
         let roles = self.scenario.roles().to_vec();
         let mut taken = Vec::new();

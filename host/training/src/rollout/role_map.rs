@@ -175,16 +175,19 @@ pub struct RoleMap {
 impl RoleMap {
     /// Fill the workflow's roles. With `roles = "shared"` or `"per-role"` the
     /// policies need no table of their own; policies named role by role do.
-    pub fn new(roles: &Roles, seats: &[String], policies: &[String]) -> Result<Self, RoleMapError> {
+    ///
+    /// # Errors
+    /// If a role or policy that is named does not exist, or a role has no policy.
+    pub fn new(roles: &Roles, names: &[String], policies: &[String]) -> Result<Self, RoleMapError> {
         for (role, entry) in roles.entries() {
-            check_entry(role, entry.policy.as_deref(), seats, policies)?;
+            check_entry(role, entry.policy.as_deref(), names, policies)?;
         }
-        let fill = |seat: &String| match roles.policy_of(seat) {
-            Some(policy) => Ok((seat.clone(), policy.to_owned())),
-            None => Err(RoleMapError::Vacant { role: seat.clone() }),
+        let fill = |name: &String| match roles.policy_of(name) {
+            Some(policy) => Ok((name.clone(), policy.to_owned())),
+            None => Err(RoleMapError::Vacant { role: name.clone() }),
         };
         let settings = roles.entries().map(|(role, entry)| (role.clone(), entry.clone())).collect();
-        let roles = seats.iter().map(fill).collect::<Result<_, _>>()?;
+        let roles = names.iter().map(fill).collect::<Result<_, _>>()?;
         let (stand_ins, ensembles) = (BTreeMap::new(), BTreeMap::new());
         let (remotes, frozen, words) = (BTreeMap::new(), BTreeSet::new(), Arc::default());
         let experts = BTreeSet::new();
@@ -192,12 +195,18 @@ impl RoleMap {
     }
 
     /// Refuse the name of a role that nobody plays.
+    ///
+    /// # Errors
+    /// If nobody plays it.
     pub fn check_role(&self, role: &str) -> Result<(), RoleMapError> {
-        let seats: Vec<String> = self.roles.keys().cloned().collect();
-        check_entry(role, None, &seats, &[])
+        let names: Vec<String> = self.roles.keys().cloned().collect();
+        check_entry(role, None, &names, &[])
     }
 
     /// Refuse steps that mask the answers of a role that nobody plays.
+    ///
+    /// # Errors
+    /// If there is one.
     pub fn check_steps(&self, steps: &[CreditStep]) -> Result<(), RoleMapError> {
         for step in steps {
             let CreditStep::MaskRole(role) = step else { continue };
@@ -375,11 +384,11 @@ impl RoleMap {
 fn check_entry(
     role: &str,
     policy: Option<&str>,
-    seats: &[String],
+    names: &[String],
     policies: &[String],
 ) -> Result<(), RoleMapError> {
-    if !seats.iter().any(|seat| seat == role) {
-        let suggestion = suggestion(role, seats.iter().map(String::as_str));
+    if !names.iter().any(|name| name == role) {
+        let suggestion = suggestion(role, names.iter().map(String::as_str));
         return Err(RoleMapError::UnknownRole { role: role.to_owned(), suggestion });
     }
     if let Some(policy) = policy.filter(|policy| !policies.iter().any(|name| name == policy)) {
@@ -411,21 +420,21 @@ mod tests {
 
     #[test]
     fn one_word_fills_all_roles() {
-        let seats = names(&["planner", "executor"]);
-        let shared = RoleMap::new(&Roles::Shared, &seats, &[]).unwrap();
+        let both = names(&["planner", "executor"]);
+        let shared = RoleMap::new(&Roles::Shared, &both, &[]).unwrap();
         assert_eq!(
             shared.policies(),
             BTreeMap::from([("shared".into(), names(&["executor", "planner"]))])
         );
-        let per_role = RoleMap::new(&Roles::PerRole, &seats, &[]).unwrap();
+        let per_role = RoleMap::new(&Roles::PerRole, &both, &[]).unwrap();
         assert_eq!(per_role.policy_of("planner"), "planner");
     }
 
     #[test]
     fn a_role_without_a_policy_and_a_policy_that_is_not_there_are_named() {
-        let seats = names(&["planner", "executor"]);
+        let both = names(&["planner", "executor"]);
         let message =
-            |roles| RoleMap::new(&roles, &seats, &names(&["big"])).unwrap_err().to_string();
+            |roles| RoleMap::new(&roles, &both, &names(&["big"])).unwrap_err().to_string();
         assert!(message(table(&[("planner", "big")])).contains("role `executor`"));
         assert!(message(table(&[("planner", "bog")])).contains("did you mean `big`?"));
         assert!(message(table(&[("planer", "big")])).contains("did you mean `planner`?"));
@@ -433,8 +442,8 @@ mod tests {
 
     #[test]
     fn a_step_that_masks_a_role_that_nobody_plays_is_named_with_the_nearest_one() {
-        let seats = names(&["planner", "executor"]);
-        let shared = RoleMap::new(&Roles::Shared, &seats, &[]).unwrap();
+        let both = names(&["planner", "executor"]);
+        let shared = RoleMap::new(&Roles::Shared, &both, &[]).unwrap();
         let step = |word: &str| word.parse::<CreditStep>().unwrap();
         let right = ["mask:truncated", "mask:role=executor", "judge:planer"].map(step);
         assert!(shared.check_steps(&right).is_ok());

@@ -21,7 +21,7 @@ use troupe_guests::scenario::{Answer, Due, Next, Position, Scenario, Transition}
 /// The answers drawn for one request.
 pub(super) struct Drawn {
     pub(super) due: Due,
-    /// The seat that answered.
+    /// The policy that answered.
     pub(super) policy: String,
     pub(super) prompt: Arc<[u32]>,
     pub(super) completions: Vec<Completion>,

@@ -49,6 +49,15 @@ impl Link {
         self.link == self.tie(before)
     }
 
+    /// What the next one is tied to: this one, and what the run has been made of since, if it was
+    /// accepted here to be something else.
+    pub fn knot(&self, manifest: Option<&Manifest>) -> String {
+        match manifest.and_then(|manifest| manifest.became_after(self.step)) {
+            None => self.link.clone(),
+            Some(became) => digest(format!("{} {became}", self.link).as_bytes()),
+        }
+    }
+
     fn tie(&self, before: &str) -> String {
         let Link { step, weights, table, metrics, outcomes, .. } = self;
         let all = serde_json::json!([before, step, weights, table, metrics, outcomes]);
@@ -56,16 +65,11 @@ impl Link {
     }
 }
 
-/// What the first link is tied to: what the run is made of. Whoever works on it later is added to
-/// its manifest, and changes nothing here.
+/// What the first link is tied to: what the run was made of as it began. Whoever works on it later
+/// is added to its manifest, and changes nothing here.
 pub fn root(manifest: Option<&Manifest>) -> String {
     let Some(manifest) = manifest else { return String::new() };
-    let mut made_of = serde_json::to_value(manifest).unwrap_or_default();
-    if let Value::Object(fields) = &mut made_of {
-        fields.remove("builds");
-        fields.remove("host");
-    }
-    digest(made_of.to_string().as_bytes())
+    manifest.begun_as.clone().unwrap_or_else(|| manifest.made_of())
 }
 
 /// The digest of a line of the metrics, whatever the clock says.
@@ -96,6 +100,9 @@ pub struct ChainLog<'a> {
 
 impl ChainLog<'_> {
     /// Add a step.
+    ///
+    /// # Errors
+    /// If it cannot be written.
     pub fn append(&self, link: &Link) -> Result<(), StorageError> {
         let path = self.path();
         let mut line = serde_json::to_vec(link)
@@ -105,6 +112,9 @@ impl ChainLog<'_> {
     }
 
     /// Drop the steps after `step`, or all of them.
+    ///
+    /// # Errors
+    /// If the file cannot be read or written.
     pub fn rewind(&self, step: Option<usize>) -> Result<(), StorageError> {
         drop_later(&self.path(), step)
     }

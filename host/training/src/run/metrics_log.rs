@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::unix_seconds;
-use troupe_core::scalars;
+use super::{scalars, unix_seconds};
 use troupe_core::storage::{StorageError, append, list_folder, write_file};
 
 /// Both files, in the folder of a run.
@@ -17,6 +16,9 @@ pub struct MetricsLog<'a> {
 
 impl MetricsLog<'_> {
     /// Add a line.
+    ///
+    /// # Errors
+    /// If one of the files cannot be read or written.
     pub fn append(&self, record: &impl Serialize) -> Result<(), StorageError> {
         let path = self.path();
         let mut line = serde_json::to_vec(record)
@@ -60,6 +62,9 @@ impl MetricsLog<'_> {
 
     /// What is wrong with the metrics of the steps up to `step`: lines that
     /// are none, steps that are missing.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
     pub fn check(&self, step: usize) -> Result<Vec<String>, StorageError> {
         let text = self.read()?;
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
@@ -88,6 +93,9 @@ impl MetricsLog<'_> {
     }
 
     /// Drop the lines of steps after `step`, or all of them.
+    ///
+    /// # Errors
+    /// If one of the files cannot be read or written.
     pub fn rewind(&self, step: Option<usize>) -> Result<(), StorageError> {
         drop_later(&self.path(), step)?;
         self.write_events()

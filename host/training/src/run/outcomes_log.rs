@@ -16,16 +16,25 @@ pub struct OutcomesLog<'a> {
 
 impl OutcomesLog<'_> {
     /// Add outcomes.
+    ///
+    /// # Errors
+    /// If they cannot be written.
     pub fn append(&self, outcomes: &[Outcome]) -> Result<(), StorageError> {
         append(&self.path(), lines_of(outcomes)?.as_bytes())
     }
 
     /// Drop the outcomes of steps after `step`, or all of them.
+    ///
+    /// # Errors
+    /// If the file cannot be read or written.
     pub fn rewind(&self, step: Option<usize>) -> Result<(), StorageError> {
         drop_later(&self.path(), step)
     }
 
     /// The digests of its lines, by step.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
     pub fn digests(&self) -> Result<BTreeMap<usize, String>, StorageError> {
         Ok(digests_of_outcomes(&read_text(&self.path())?))
     }
@@ -36,6 +45,9 @@ impl OutcomesLog<'_> {
 }
 
 /// Outcomes as JSON lines.
+///
+/// # Errors
+/// If one cannot be written as JSON.
 pub fn lines_of(outcomes: &[Outcome]) -> Result<String, StorageError> {
     let line = |outcome| serde_json::to_string(outcome).map(|line| line + "\n");
     outcomes

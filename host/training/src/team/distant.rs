@@ -45,6 +45,19 @@ impl Team {
         }
         Ok(())
     }
+
+    /// The same for a run that goes on from a checkpoint, which says where each of them stands:
+    /// what they once began at is not asked for, and may be gone.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn reopen_distant(&mut self, config: &Config) -> Result<(), TeamError> {
+        let mut config = config.clone();
+        for tinker in config.policies.values_mut().filter_map(|policy| policy.tinker.as_mut()) {
+            tinker.path = None;
+        }
+        self.open_distant(&config, true)
+    }
 }
 
 /// A policy on its server: fresh, or as a checkpoint has it.
@@ -64,7 +77,7 @@ fn distant_policy(
         Err(failure) => return Err(failed(failure)),
     };
     if let Some(folder) = &tinker.path {
-        policy.restore(&read_json(&folder.join(KEPT))?).map_err(failed)?;
+        policy.begin_at(&read_json(&folder.join(KEPT))?).map_err(failed)?;
     }
     Ok(policy)
 }

@@ -38,8 +38,8 @@ pub enum TeamError {
     },
     /// A server is told by one process what to do.
     #[error(
-        "the policy `{policy}` is trained over Tinker's wire, which a run of several processes \
-         cannot do; run one"
+        "the policy `{policy}` is trained over Tinker's protocol, which a run of several \
+         processes cannot do; run one"
     )]
     DistantRanks {
         /// The policy.

@@ -109,7 +109,7 @@ impl Training {
         });
     }
 
-    /// The answers of this step, and how many updates older than the policies those are that gave
+    /// The answers of this step, and how many updates behind the policies those were that gave
     /// them.
     pub(super) fn answers(&mut self) -> Result<(Rollout, usize), TrainingError> {
         self.settle_ahead();

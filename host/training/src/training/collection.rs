@@ -8,7 +8,6 @@ use crate::family::Family;
 use crate::rollout::{Policies, RoleMap, Rollout, Setting, collect_among};
 use troupe_core::config::{Allocation, Config};
 use troupe_core::seed::Seed;
-use troupe_core::trajectory::Sample;
 use troupe_estimators::advantage::{Memory, compare};
 use troupe_estimators::forks::Dealing;
 use troupe_trainer::ranks::Ranks;
@@ -79,13 +78,10 @@ impl Collection<'_> {
 
     /// Tasks with answers that are worth more or less than those they are compared with.
     fn count_lessons(&self, rollout: &Rollout) -> usize {
-        let (samples, shares) = (&rollout.samples, rollout.solved_shares());
-        let learns = |sample: &Sample| {
-            self.role_map.learns_from(sample) && shares.are_within(sample, &self.config.advantage)
-        };
-        let mut estimator = self.estimator.clone();
-        let lessons = compare(samples, &self.config.advantage, &mut estimator, learns).lessons;
-        let taught = samples.iter().zip(lessons).filter(|(_, taught)| *taught);
+        let (samples, config) = (&rollout.samples, &self.config.advantage);
+        let teaches = rollout.teaches(self.role_map, config);
+        let taught = compare(samples, config, &mut self.estimator.clone(), teaches).taught;
+        let taught = samples.iter().zip(taught).filter(|(_, taught)| *taught);
         taught.map(|(sample, _)| sample.task).collect::<BTreeSet<_>>().len()
     }
 }

@@ -72,8 +72,7 @@ impl Training {
                 (credits.nothing(), self.judge(asked, unjudged, |_| true)?)
             }
             None => {
-                let (shares, config) = (rollout.solved_shares(), &self.config.advantage);
-                let in_band = |sample: &Sample| shares.are_within(sample, config);
+                let in_band = rollout.in_band(&self.config.advantage);
                 let judged = self.judge(&rollout.samples, credits, in_band)?;
                 (judged.clone(), judged)
             }

@@ -6,7 +6,7 @@
 
 use std::time::Instant;
 
-use super::{Record, Training, TrainingError};
+use super::{Record, Training, TrainingError, restore};
 use crate::checkpoint::load_step;
 use crate::evaluation::{Evaluation, HeldOutTasks, evaluate, evaluate_in_turn, outcomes_of};
 use crate::metrics::{Answers, HeldOut, Outcome, Success, several_by_family};
@@ -63,7 +63,7 @@ impl Training {
             return Ok(None);
         }
         let best = load_step(&self.output.folder.checkpoints(), step)?;
-        self.learning.restore(&self.config, &best.path)?;
+        restore(&mut self.learning.team, &self.config, &best.path)?;
         self.publish_as(&format!("best{step}"))?;
         let held_out = HeldOutTasks {
             split: Split::Test,

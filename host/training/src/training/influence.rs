@@ -70,7 +70,7 @@ pub struct Culprit {
     pub roles: BTreeSet<String>,
     /// The turn of its first answer, from 0.
     pub turn: usize,
-    /// Rows of the step's table.
+    /// Rows of the step's table, if that has all its answers.
     pub rows: Vec<usize>,
     /// What its answers were worth, the least and the most.
     pub worth: (f64, f64),
@@ -119,11 +119,9 @@ impl Training {
         let rollout = self.sample()?;
         let samples = &rollout.samples;
         let (role_map, advantage) = (&self.learning.team.role_map, &self.config.advantage);
-        let shares = rollout.solved_shares();
-        let learns =
-            |sample: &Sample| role_map.learns_from(sample) && shares.are_within(sample, advantage);
+        let teaches = rollout.teaches(role_map, advantage);
         let Compared { formed, credits, .. } =
-            compare(samples, advantage, &mut self.progress.estimator, learns);
+            compare(samples, advantage, &mut self.progress.estimator, teaches);
         let trials = Trials { training: self, checkpoint, samples, groups: &formed, credits };
         trials.look(&prospect)
     }

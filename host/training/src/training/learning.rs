@@ -228,15 +228,6 @@ impl Learning {
         }
         Ok(())
     }
-
-    /// Put the policies of a checkpoint in place of these.
-    pub(super) fn restore(
-        &mut self,
-        config: &Config,
-        checkpoint: &Path,
-    ) -> Result<(), TrainingError> {
-        restore(&mut self.team, config, checkpoint)
-    }
 }
 
 /// Put the policies of a checkpoint in place of those of the team.

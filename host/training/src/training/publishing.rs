@@ -6,6 +6,7 @@ use std::time::Instant;
 use super::{Record, Training, TrainingError};
 use crate::checkpoint::Progress;
 use crate::rollout::RolloutError;
+use crate::stage::Stage;
 use crate::team::Team;
 use troupe_trainer::TrainerError;
 
@@ -73,14 +74,20 @@ impl Training {
 
     /// Where a server has failed before anything was learned from a step, by a critic either, save
     /// what was done before it.
-    pub(super) fn go_back_to(&mut self, before: Progress, error: TrainingError) -> TrainingError {
+    pub(super) fn go_back_to(
+        &mut self,
+        before: &Progress,
+        stage: Stage,
+        error: TrainingError,
+    ) -> TrainingError {
+        let error = error.during(stage);
         let of_a_server = match &error {
             TrainingError::Publication(_) | TrainingError::Distant { .. } => true,
             TrainingError::Trainer(error) => matches!(error, TrainerError::Distant(_)),
             TrainingError::Rollout(error) => matches!(error, RolloutError::Unanswered { .. }),
             _ => false,
         };
-        self.progress = before;
+        self.progress = before.clone();
         // The other processes of a run do not wait to save.
         if !of_a_server || !self.learning.team.ranks.is_alone() || self.is_due_for_a_checkpoint() {
             return error;

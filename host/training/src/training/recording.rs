@@ -11,7 +11,6 @@ use crate::metrics::{
 use crate::rollout::Rollout;
 use crate::run::unix_seconds;
 use crate::watch::Lesson;
-use troupe_core::archive::list_tables;
 use troupe_core::config::Store;
 use troupe_core::table::rows_of;
 use troupe_core::trajectory::{Ending, Sample};
@@ -138,14 +137,17 @@ impl Training {
         let credits = (&*credits.advantages, &*credits.weights);
         let rows = rows_of((step, version), samples, credits, episodes, kept);
         let limit = (config.store_mib as u64) << 20;
-        let written = self.output.folder.write_table(step, &rows, limit)?;
-        let first = list_tables(self.output.folder.path())?
-            .last()
-            .is_some_and(|(last, _)| last + 1 == step);
-        Ok((!written && first).then(|| {
+        // A run that is resumed reads what it learns from again.
+        let is_needed = self.learning.replay.reaches_back();
+        let is_full = self.output.folder.write_table(step, &rows, (limit, is_needed))?;
+        let fate = match is_needed {
+            true => "kept all the same, because their answers are learned from again",
+            false => "not kept",
+        };
+        Ok(is_full.then(|| {
             format!(
                 "the tables of answers have come to {} MiB (rollout.store_mib); those of later \
-                 steps are not kept",
+                 steps are {fate}",
                 config.store_mib
             )
         }))

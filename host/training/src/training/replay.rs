@@ -70,7 +70,7 @@ impl Replay {
             let Some((_, path)) = tables.iter().find(|(known, _)| *known == of_step) else {
                 let reason = format!(
                     "it has no table of step {of_step}, whose answers are learned from again; bring \
-                     it back, or begin a new run with a larger rollout.store_mib"
+                     it back, or begin a new run"
                 );
                 return Err(StorageError::Damaged { path: run.to_owned(), reason });
             };

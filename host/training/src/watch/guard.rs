@@ -150,6 +150,9 @@ impl Guard {
 
     /// Whether the run should go on after the updates of `step`. `players` are the roles that
     /// each policy plays.
+    ///
+    /// # Errors
+    /// If it should not, with what is wrong.
     pub fn check(
         &mut self,
         step: usize,

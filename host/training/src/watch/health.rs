@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::metrics::{RoleMetrics, StepRecord, Success};
-use troupe_core::interval::wilson;
+use crate::metrics::{Record, RoleMetrics, Success};
+use troupe_core::statistics::wilson;
 use troupe_trainer::{Information, UpdateMetrics};
 
 /// Steps in a row that a sign must show.
@@ -65,7 +65,7 @@ pub struct Health {
     #[serde(default, skip_serializing_if = "Rewards::is_empty")]
     rewards: Rewards,
     /// The best validation so far.
-    best: Option<RoleStanding>,
+    best: Option<Validated>,
 }
 
 /// Of the rewards since the last validation: squares of them, added up over steps as their means
@@ -91,7 +91,7 @@ impl Rewards {
 
 /// A validation, and what was earned in training before it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-struct RoleStanding {
+struct Validated {
     success: f64,
     /// Lower end of its interval.
     low: f64,
@@ -113,7 +113,7 @@ struct Sign {
 
 impl Health {
     /// Take in a step; returns the warnings it gives rise to.
-    pub fn take_in(&mut self, record: &StepRecord<UpdateMetrics>) -> Vec<String> {
+    pub fn take_in(&mut self, record: &Record) -> Vec<String> {
         let mut signs: Vec<Sign> = Vec::new();
         for (role, metrics) in &record.roles {
             let before = self.accepted.entry(role.clone()).or_default();
@@ -145,7 +145,7 @@ impl Health {
     }
 
     /// Plugins that fail more often than they did.
-    fn of_void(&mut self, record: &StepRecord<UpdateMetrics>) -> Option<Sign> {
+    fn of_void(&mut self, record: &Record) -> Option<Sign> {
         if record.episodes == 0 {
             return None;
         }
@@ -175,7 +175,7 @@ impl Health {
     }
 
     /// More reward in training and less success on held-out tasks.
-    fn of_validation(&mut self, record: &StepRecord<UpdateMetrics>) -> Option<Sign> {
+    fn of_validation(&mut self, record: &Record) -> Option<Sign> {
         if record.episodes > 0 {
             let earned = record.roles.values().map(|role| role.reward.mean * role.samples as f64);
             let samples = record.roles.values().map(|role| role.samples).sum::<usize>();
@@ -195,7 +195,7 @@ impl Health {
         }
         let Success { success, low, high, .. } = validation.greedy;
         let reward = sum / steps as f64;
-        let now = RoleStanding { success, low, reward, error: rewards.error(reward, steps) };
+        let now = Validated { success, low, reward, error: rewards.error(reward, steps) };
         let Some(best) = self.best.filter(|best| best.success > now.success) else {
             self.best = Some(now);
             return None;

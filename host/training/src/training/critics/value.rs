@@ -97,13 +97,13 @@ impl Training {
         if !self.config.trains(name) {
             return Ok(CriticMetrics::default());
         }
-        let mut ways = Vec::new();
+        let mut past = Vec::new();
         for samples in remembered(replay, replay_steps, samples) {
-            let way = transitions(samples, &self.config.advantage, judged);
+            let transitions = transitions(samples, &self.config.advantage, judged);
             let prompts = prompts_of(encoder, hint, samples.iter())?;
-            ways.push(Way { samples, prompts, way });
+            past.push(Remembered { samples, prompts, transitions });
         }
-        let outcomes: Vec<Outcome> = ways.iter().flat_map(Way::outcomes).collect();
+        let outcomes: Vec<Outcome> = past.iter().flat_map(Remembered::outcomes).collect();
         let fresh: Vec<&Sample> = fresh.iter().filter(|sample| judged(sample)).collect();
         let prompts = prompts_of(encoder, hint, fresh.iter().copied())?;
         let values = critic.learn(encoder, &outcomes, &answered(&fresh, &prompts), seed)?;
@@ -162,15 +162,15 @@ fn answered<'a>(samples: &[&'a Sample], prompts: &'a [Arc<[u32]>]) -> Vec<Answer
 }
 
 /// A step's answers, and what came of them.
-struct Way<'a> {
+struct Remembered<'a> {
     samples: &'a [Sample],
     prompts: Vec<Arc<[u32]>>,
-    way: Vec<Transition>,
+    transitions: Vec<Transition>,
 }
 
-impl Way<'_> {
+impl Remembered<'_> {
     fn outcomes(&self) -> impl Iterator<Item = Outcome<'_>> {
-        self.way.iter().map(|&Transition { row, reward, next }| Outcome {
+        self.transitions.iter().map(|&Transition { row, reward, next }| Outcome {
             answered: Answered {
                 prompt: &self.prompts[row],
                 answer: &self.samples[row].completion.tokens,

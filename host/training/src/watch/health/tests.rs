@@ -4,7 +4,7 @@ use super::*;
 use crate::metrics::{FamilyMetrics, HeldOut, Spread};
 
 /// A step of a run with which nothing is wrong.
-fn healthy(step: usize) -> StepRecord<UpdateMetrics> {
+fn healthy(step: usize) -> Record {
     let role = RoleMetrics {
         samples: 64,
         reward: Spread { mean: 0.5, std: 0.1 },
@@ -15,7 +15,7 @@ fn healthy(step: usize) -> StepRecord<UpdateMetrics> {
     };
     let update = UpdateMetrics { samples: 64, entropy: 0.5, ..UpdateMetrics::default() };
     let family = FamilyMetrics { episodes: 64, solved: 0.4, ..FamilyMetrics::default() };
-    StepRecord {
+    Record {
         step,
         episodes: 64,
         endings: BTreeMap::from([("solved".to_owned(), 26), ("void".to_owned(), 1)]),
@@ -23,7 +23,7 @@ fn healthy(step: usize) -> StepRecord<UpdateMetrics> {
         roles: BTreeMap::from([("singer".to_owned(), role)]),
         updates: BTreeMap::from([("shared".to_owned(), update)]),
         validation: Some(validated(0.4)),
-        ..StepRecord::default()
+        ..Record::default()
     }
 }
 
@@ -32,7 +32,7 @@ fn validated(success: f64) -> HeldOut {
 }
 
 /// What is said of so many healthy steps, and then of others.
-fn said(ill: impl Fn(&mut StepRecord<UpdateMetrics>, usize), steps: usize) -> Vec<String> {
+fn said(ill: impl Fn(&mut Record, usize), steps: usize) -> Vec<String> {
     let mut health = Health::default();
     let mut said: Vec<String> = (0..8).flat_map(|step| health.take_in(&healthy(step))).collect();
     assert!(said.is_empty(), "{said:?}");
@@ -44,13 +44,13 @@ fn said(ill: impl Fn(&mut StepRecord<UpdateMetrics>, usize), steps: usize) -> Ve
     said
 }
 
-type Ill = fn(&mut StepRecord<UpdateMetrics>, usize);
+type Ill = fn(&mut Record, usize);
 
-fn role(record: &mut StepRecord<UpdateMetrics>) -> &mut RoleMetrics {
+fn role(record: &mut Record) -> &mut RoleMetrics {
     record.roles.get_mut("singer").unwrap()
 }
 
-fn update(record: &mut StepRecord<UpdateMetrics>) -> &mut UpdateMetrics {
+fn update(record: &mut Record) -> &mut UpdateMetrics {
     record.updates.get_mut("shared").unwrap()
 }
 

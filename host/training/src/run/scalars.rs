@@ -8,7 +8,7 @@
 use serde_json::Value;
 
 /// The part that the names of all event files share.
-pub const MARK: &str = "tfevents";
+pub(super) const MARK: &str = "tfevents";
 /// The first event's word on the format.
 const VERSION: &str = "brain.Event:2";
 
@@ -29,7 +29,7 @@ const LENGTH: u32 = 2;
 const FOUR_BYTES: u32 = 5;
 
 /// The record that an event file begins with; `time` in seconds since 1970.
-pub fn header(time: f64) -> Vec<u8> {
+pub(super) fn header(time: f64) -> Vec<u8> {
     let mut event = event_at(time);
     put_bytes(&mut event, FILE_VERSION, VERSION.as_bytes());
     framed(&event)
@@ -37,7 +37,7 @@ pub fn header(time: f64) -> Vec<u8> {
 
 /// The record of one line of `metrics.jsonl`: each number in it as a scalar, named by its path,
 /// such as `validation/greedy/success`. Nothing if the line has no step.
-pub fn metrics_record(line: &Value) -> Option<Vec<u8>> {
+pub(super) fn metrics_record(line: &Value) -> Option<Vec<u8>> {
     let step = line.get("step")?.as_u64()?;
     let time = line.pointer("/timing/unix").and_then(Value::as_f64).unwrap_or_default();
     let mut summary = Vec::new();
