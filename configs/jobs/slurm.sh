@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # sbatch configs/jobs/slurm.sh team.toml [more arguments of host train]
 # One run as a Slurm job. Before its time is over it stops and saves, and is queued again; it goes on
-# where it stood. With ENGINE=FOLDER a server for policies over Tinker's wire is started first, over
+# where it stood. With ENGINE=FOLDER a server that speaks Tinker's protocol is started first, over
 # the base in that folder (its environment: `cargo xtask engine`).
 #SBATCH --job-name=troupe
 #SBATCH --time=04:00:00
