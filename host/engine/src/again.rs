@@ -185,7 +185,7 @@ impl Again<'_> {
         let settled = plan(&planned, &team)?.settle(planned);
         if !changed {
             // What is not what the run was made of is named.
-            let here = manifest(&config, (Settled::of(&settled), from), &team, self.device)?;
+            let here = manifest(&config, Settled::of(&settled), from, &team, self.device)?;
             for difference in RunFolder::open(path)?.settle_manifest(&here, false)? {
                 report::note(&format!("note: {difference}"));
             }

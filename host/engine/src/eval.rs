@@ -112,7 +112,7 @@ fn examined(
     of: (Option<String>, Option<usize>),
     held_out: HeldOutTasks,
 ) -> anyhow::Result<Examined> {
-    let manifest = manifest(config, (Settled::of(config), 0), team, device)?;
+    let manifest = manifest(config, Settled::of(config), 0, team, device)?;
     Ok(Examined::of(team, config, manifest, of, held_out.split))
 }
 

@@ -22,7 +22,8 @@ use troupe_training::training::digests_of_tables;
 /// What the run is made of, where it begins or goes on after a step.
 pub(super) fn manifest(
     config: &Config,
-    (settled, after): (Settled, usize),
+    settled: Settled,
+    after: usize,
     team: &Team,
     device: Device,
 ) -> anyhow::Result<Manifest> {

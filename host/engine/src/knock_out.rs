@@ -16,7 +16,6 @@ use troupe_guests::plugin::Split;
 use troupe_model::Device;
 use troupe_training::evaluation::HeldOutTasks;
 use troupe_training::knock_out::{Company, KnockedOut, RoleWorth, Share, Understudy};
-use troupe_training::metrics::Answers;
 
 /// The file of a run folder that says it.
 const FILE: &str = "roles.json";
@@ -84,7 +83,7 @@ pub fn on_demand(args: &BlameArgs, device: Device) -> anyhow::Result<ExitCode> {
 
 fn held_out(config: &Config, split: Split, tasks: usize) -> HeldOutTasks {
     let seed = Seed::new(config.run.seed).named("evaluation");
-    HeldOutTasks { split, from: 0, tasks, answers: Answers::Greedy, samples: 1, seed }
+    HeldOutTasks::greedy(split, tasks, seed)
 }
 
 fn measure(company: &Company, held_out: HeldOutTasks) -> anyhow::Result<RoleWorth> {

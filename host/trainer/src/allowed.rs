@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::thread;
 
-use super::TrainerError;
-use super::pack::{Chunk, Target};
+use crate::error::TrainerError;
+use crate::pack::{Chunk, Target};
 use troupe_core::parallel;
 use troupe_model::{Automaton, Policy, PolicyError, SamplingByRole};
 

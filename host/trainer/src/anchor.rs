@@ -6,12 +6,9 @@
 //! nothing is clipped for rounding's sake, and importance weights, truncated or
 //! masked, correct for the difference.
 
-use super::bundle::{Bundle, rows_of};
-use super::{CreditedSample, TrainerError, rescore};
-use crate::ranks::Ranks;
-use troupe_core::config::{AnchorChoice, Importance, Objective, TrainConfig};
+use crate::sample::CreditedSample;
+use troupe_core::config::{Importance, TrainConfig};
 use troupe_core::trajectory::Sample;
-use troupe_model::{Policy, SamplingByRole};
 
 /// Log-probabilities before the update, of every token of every row.
 pub(super) enum Anchor {
@@ -31,32 +28,6 @@ pub(super) struct Rescored {
 }
 
 impl Anchor {
-    /// As the configuration says, for each policy and its rows, which it learns from in these
-    /// mini-batches.
-    pub(super) fn of<'r>(
-        config: &TrainConfig,
-        policies: &[(&Policy, &[CreditedSample<'r>])],
-        batches: &[Vec<Vec<&Bundle>>],
-        sampling: &SamplingByRole,
-        ranks: &Ranks,
-    ) -> Result<Vec<Self>, TrainerError> {
-        if config.anchor != AnchorChoice::Rescored {
-            return Ok(policies.iter().map(|_| Anchor::Sampled).collect());
-        }
-        // Other objectives look at whole answers, and so does this kind of weights.
-        let by_token =
-            config.objective == Objective::Surrogate && config.importance != Importance::MaskAnswer;
-        if by_token && batches.iter().all(|batches| batches.len() < 2) {
-            return Ok(policies.iter().map(|_| Anchor::Own).collect());
-        }
-        let logprobs = rescored(config, policies, batches, sampling, ranks)?;
-        let anchors = policies.iter().zip(logprobs).map(|((_, rows), logprobs)| {
-            let samples: Vec<&Sample> = rows.iter().map(|row| row.sample).collect();
-            Anchor::at(config, &samples, logprobs)
-        });
-        Ok(anchors.collect())
-    }
-
     /// At these log-probabilities of the tokens of some samples.
     pub(super) fn at(config: &TrainConfig, samples: &[&Sample], logprobs: Vec<Vec<f32>>) -> Self {
         let corrections = samples.iter().zip(&logprobs);
@@ -100,43 +71,6 @@ impl Anchor {
             }
         }
     }
-}
-
-/// Log-probabilities of all rows under the policies as they are, mini-batch by mini-batch, as
-/// they will be scored when their turn comes. So an unchanged policy gives them the same to the
-/// bit: in 16 bits it does not, if they lie otherwise in a pass, and one ratio for a whole answer
-/// is bounded so closely (GSPO) that most answers would be clipped for rounding's sake.
-fn rescored(
-    config: &TrainConfig,
-    policies: &[(&Policy, &[CreditedSample])],
-    batches: &[Vec<Vec<&Bundle>>],
-    sampling: &SamplingByRole,
-    ranks: &Ranks,
-) -> Result<Vec<Vec<Vec<f32>>>, TrainerError> {
-    let blank = |(_, rows): &(&Policy, &[CreditedSample])| vec![Vec::new(); rows.len()];
-    let mut logprobs: Vec<Vec<Vec<f32>>> = policies.iter().map(blank).collect();
-    for round in 0.. {
-        // A second epoch's mini-batches hold nothing new.
-        let new = |(policy, batches): (usize, &Vec<Vec<&Bundle>>)| {
-            let rows = rows_of(batches.get(round)?);
-            rows.iter().any(|&row| logprobs[policy][row].is_empty()).then_some((policy, rows))
-        };
-        let present: Vec<(usize, Vec<usize>)> =
-            batches.iter().enumerate().filter_map(new).collect();
-        if present.is_empty() {
-            break;
-        }
-        let samples_of = |(policy, rows): &(usize, Vec<usize>)| {
-            let (model, credited) = policies[*policy];
-            (model, rows.iter().map(|&row| credited[row].sample).collect())
-        };
-        let pairs: Vec<(&Policy, Vec<&Sample>)> = present.iter().map(samples_of).collect();
-        let rescored = rescore(ranks, &pairs, sampling, config.microbatch_tokens)?;
-        for ((policy, rows), answers) in present.into_iter().zip(rescored) {
-            rows.into_iter().zip(answers).for_each(|(row, answer)| logprobs[policy][row] = answer);
-        }
-    }
-    Ok(logprobs)
 }
 
 /// What each token of an answer counts for, given its log-probabilities here.

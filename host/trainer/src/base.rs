@@ -1,8 +1,7 @@
 //! What a base and what is trained of it need of memory.
 
-use super::logprobs::chunk_targets;
-use super::pack::micro_batch_tokens;
-use super::plan::Machine;
+use crate::logprobs::chunk_targets;
+use crate::pack::micro_batch_tokens;
 use troupe_model::{ModelConfig, Policy, ValueHeads, most_at_once};
 
 /// Bytes of the tensors of logits that exist at once, for each logit. On a GPU they were counted: in
@@ -44,6 +43,23 @@ pub struct Load {
     pub roles: u64,
     /// Bytes of what critics have beside their policies, see [`critic_bytes`].
     pub critics: u64,
+}
+
+/// Where a run takes place.
+#[derive(Clone, Copy, Debug)]
+pub struct Machine {
+    /// Whether policies are on a GPU.
+    pub gpu: bool,
+    /// Threads over which micro-batches are split.
+    pub threads: usize,
+    /// Bytes for everything the plan names, weights included; nothing if unknown.
+    pub memory: Option<u64>,
+    /// Bytes of the CPU's memory for what is offloaded; nothing if unknown.
+    pub host_memory: Option<u64>,
+    /// Bytes of the first kind that the program has taken for all else.
+    pub program: u64,
+    /// Processes that share the optimizer's state.
+    pub world: u64,
 }
 
 /// Bytes of what a critic has beside its policy and that one's optimizer: the policy that it is

@@ -5,14 +5,14 @@
 
 use std::collections::BTreeMap;
 
-use super::TrainerError;
-use super::anchor::Anchor;
-use super::bundle::Bundle;
-use super::caution::ATTEMPTS;
-use super::gauge::Gauge;
-use super::kept::Kept;
-use super::metrics::Tally;
-use super::update::{Member, Standing, gradients};
+use crate::anchor::Anchor;
+use crate::bundle::Bundle;
+use crate::caution::ATTEMPTS;
+use crate::error::TrainerError;
+use crate::gauge::{Gauge, Standing};
+use crate::kept::Kept;
+use crate::member::{Member, gradients};
+use crate::metrics::Tally;
 use troupe_model::SamplingByRole;
 
 /// What the members of an update learn from, and how that is measured.

@@ -4,7 +4,7 @@
 //! said before. What several prompts have in common is computed once for all of them, forwards
 //! and backwards, as a prompt is for its answers.
 
-use super::bundle::Bundle;
+use crate::bundle::Bundle;
 
 /// Tokens that two prompts have in common at least, and that are at least one in so many of a
 /// bundle's: for fewer, attention to a larger tree costs more than they save.

@@ -7,12 +7,16 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::allowed::automata;
-use super::bundle::{self, Bundle, rows_of};
-use super::gradient::{Gradient, Learner};
-use super::metrics::Tally;
-use super::objective::{Pull, Weighted};
-use super::{CreditedSample, Trainer, TrainerError, rescore};
+use crate::allowed::automata;
+use crate::bundle::{self, Bundle, rows_of};
+use crate::error::TrainerError;
+use crate::gradient::Gradient;
+use crate::learner::Learner;
+use crate::metrics::Tally;
+use crate::objective::{Pull, Weighted};
+use crate::rescoring::rescore;
+use crate::sample::CreditedSample;
+use crate::trainer::Trainer;
 use troupe_core::seed::Seed;
 use troupe_core::trajectory::Sample;
 use troupe_model::{Policy, SamplingByRole, attempt};

@@ -19,9 +19,10 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use tch::{Kind, Tensor};
 
-use super::optimizer::{AdamW, Step};
-use super::{TrainerError, suitable_rate};
+use crate::error::TrainerError;
+use crate::optimizer::{AdamW, Step};
 use crate::ranks::Ranks;
+use crate::rate::suitable_rate;
 use reading::{Aim, Slopes, Texts, read, slopes};
 use troupe_core::config::{TrainConfig, ValueCriticConfig};
 use troupe_core::seed::Seed;
@@ -359,7 +360,7 @@ impl ValueCritic {
         let saved = read_tensors(&folder.join("moving").join("encoder.safetensors"))?;
         let copy = self.moving.0.trainable();
         for slot in copy.slots() {
-            let tensor = super::optimizer::tensor(&saved, slot.name(), slot.shape());
+            let tensor = crate::optimizer::tensor(&saved, slot.name(), slot.shape());
             slot.view(self.numbers()).f_copy_(tensor.map_err(unfit)?)?;
         }
         if let Some(exact) = &self.exact {

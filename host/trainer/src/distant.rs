@@ -10,9 +10,11 @@ mod update;
 
 use std::fmt;
 
-use super::{Caution, CreditedSample, schedule};
+use crate::caution::Caution;
+use crate::error::DistantError;
+use crate::sample::CreditedSample;
+use crate::schedule;
 use troupe_core::config::{Objective, TrainConfig};
-use troupe_core::error::{Coded, ExitCode};
 use troupe_core::seed::Seed;
 use troupe_core::trajectory::Sample;
 
@@ -20,18 +22,6 @@ pub use update::update_distant;
 
 /// Peak learning rate of an adapter over a language model.
 const SUITABLE_RATE: f64 = 2e-4;
-
-/// Weights elsewhere did not do what they were asked.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct DistantError(pub Box<dyn Coded + Send + Sync>);
-
-impl DistantError {
-    /// With the code that its cause has.
-    pub fn code(&self) -> Option<ExitCode> {
-        self.0.code()
-    }
-}
 
 /// What is descended on: numbers for each token of each answer.
 #[derive(Clone, Debug, PartialEq)]

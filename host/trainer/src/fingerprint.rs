@@ -2,7 +2,7 @@
 
 use tch::{Kind, Tensor};
 
-use super::TrainerError;
+use crate::error::TrainerError;
 use troupe_model::Policy;
 
 /// The sum of the bits of all trained weights: another number if one of them changed, and all but

@@ -9,11 +9,12 @@ use std::collections::HashSet;
 
 use tch::Tensor;
 
-use super::rescoring::read_logprobs;
-use super::shares;
-use super::update::Member;
-use super::{CreditedSample, TrainerError};
+use crate::error::TrainerError;
+use crate::member::Member;
 use crate::ranks::Ranks;
+use crate::rescoring::read_logprobs;
+use crate::sample::CreditedSample;
+use crate::shares;
 use troupe_core::seed::Seed;
 use troupe_core::trajectory::Sample;
 use troupe_model::{Policy, SamplingByRole};
@@ -175,6 +176,35 @@ impl Reading {
     pub(super) fn largest_difference(&self, other: &Reading) -> f64 {
         let pairs = self.logprobs.iter().zip(&other.logprobs);
         pairs.map(|(here, there)| (here - there).abs()).fold(0.0, f64::max)
+    }
+}
+
+/// What the members' policies are at a moment of the update.
+#[derive(Clone)]
+pub(super) struct Standing {
+    pub(super) readings: Vec<Reading>,
+    /// Of the weights that the optimizers work on.
+    pub(super) fingerprints: Vec<i64>,
+}
+
+impl Standing {
+    pub(super) fn of(
+        members: &[Member],
+        gauge: &Gauge,
+        sampling: &SamplingByRole,
+    ) -> Result<Self, TrainerError> {
+        let policies: Vec<&Policy> = members.iter().map(|member| &*member.policy).collect();
+        let fingerprint =
+            |member: &Member| member.trainer.optimizer.fingerprint(member.policy.trainable());
+        Ok(Standing {
+            readings: gauge.read(
+                &policies,
+                sampling,
+                members[0].trainer.config.microbatch_tokens,
+                &members[0].trainer.ranks,
+            )?,
+            fingerprints: members.iter().map(fingerprint).collect::<Result<_, _>>()?,
+        })
     }
 }
 

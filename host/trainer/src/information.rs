@@ -12,8 +12,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{TrainerError, rescore};
+use crate::error::TrainerError;
 use crate::ranks::Ranks;
+use crate::rescoring::rescore;
 use troupe_core::seed::Seed;
 use troupe_core::trajectory::Sample;
 use troupe_model::{Policy, SamplingByRole};

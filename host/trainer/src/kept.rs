@@ -1,10 +1,10 @@
 //! What a policy was before an update, so that the update can be taken back.
 
-use tch::{Device, Tensor};
+use tch::Tensor;
 
-use super::TrainerError;
-use super::optimizer::OptimizerState;
-use super::update::Member;
+use crate::error::TrainerError;
+use crate::member::Member;
+use crate::optimizer::{OptimizerState, copy};
 
 /// A member's weights and its optimizer's state, in the CPU's memory.
 pub(super) struct Kept {
@@ -26,12 +26,4 @@ impl Kept {
         member.policy.trainable_mut().buffer().shallow_clone().f_copy_(&self.weights)?;
         Ok(member.trainer.optimizer.take_back(&self.optimizer)?)
     }
-}
-
-/// A copy in the CPU's memory.
-pub(super) fn copy(tensor: &Tensor) -> Result<Tensor, tch::TchError> {
-    let _guard = tch::no_grad_guard();
-    let mut copy = Tensor::f_empty(tensor.size(), (tensor.kind(), Device::Cpu))?;
-    copy.f_copy_(tensor)?;
-    Ok(copy)
 }

@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 
 use tch::{Kind, Tensor};
 
-use super::TrainerError;
-use super::allowed::allowed;
-use super::pack::Chunk;
+use crate::allowed::allowed;
+use crate::error::TrainerError;
+use crate::pack::Chunk;
 use troupe_model::{Decoder, Sampling, confine, log_probabilities, penalize};
 
 /// Bytes of a chunk's logits: enough for products to run at full speed, and on

@@ -2,14 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::CreditedSample;
-use super::bundle::Bundle;
-use super::caution::ATTEMPTS;
-use super::objective::Measured;
-use super::optimizer::Step;
+use crate::bundle::Bundle;
+use crate::caution::ATTEMPTS;
+use crate::objective::Measured;
+use crate::optimizer::Step;
 use crate::ranks::{Ranks, RanksError};
+use crate::sample::CreditedSample;
 
-/// Figures of one [`super::Trainer::update`]. Loss, clip shares and gradients
+/// Figures of one [`crate::Trainer::update`]. Loss, clip shares and gradients
 /// are those of what was learned from, over all mini-batches and epochs;
 /// entropy, KL, mismatch and movement are means over the tokens of up to 256
 /// of all the policy's answers, see `gauge`.
@@ -78,7 +78,7 @@ impl UpdateMetrics {
     }
 }
 
-/// Figures of one [`super::Trainer::imitate`].
+/// Figures of one [`crate::Trainer::imitate`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ImitationMetrics {
     /// Cross-entropy in nats per answer token, before the step.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::bundle::Bundle;
+use crate::bundle::Bundle;
 use troupe_core::seed::Seed;
 
 /// The bundles in an order that the seed decides.

@@ -17,8 +17,8 @@ mod weighted;
 
 use tch::{Kind, Tensor};
 
-use super::logprobs::LogProbs;
-use super::pack::Target;
+use crate::logprobs::LogProbs;
+use crate::pack::Target;
 use troupe_core::config::TrainConfig;
 use troupe_model::Sampling;
 

@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use tch::{Kind, Tensor};
 
-use super::batching::cut_evenly;
-use super::bundle::{Bundle, Tree};
-use super::cluster::{Cluster, clusters};
-use super::tree_attention::{TreeAttention, Trees};
+use crate::batching::cut_evenly;
+use crate::bundle::{Bundle, Tree};
+use crate::cluster::{Cluster, clusters};
+use crate::tree_attention::{TreeAttention, Trees};
 use troupe_model::{Automaton, Decoder, Policy, Segment, Walk};
 
 /// Numbers of a layer's states that a CPU handles at once: more no longer fit its caches, and

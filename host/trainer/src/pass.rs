@@ -8,12 +8,13 @@
 
 use tch::Tensor;
 
-use super::TrainerError;
-use super::gradient::{Learner, Sum};
-use super::logprobs::{LogProbs, chunk_targets};
-use super::objective::{Measured, Measures, Objective};
-use super::pack::{Chunk, MicroBatch, Pack};
-use super::tree_attention::TreeAttention;
+use crate::error::TrainerError;
+use crate::learner::Learner;
+use crate::logprobs::{LogProbs, chunk_targets};
+use crate::objective::{Measured, Measures, Objective};
+use crate::pack::{Chunk, MicroBatch, Pack};
+use crate::sum::Sum;
+use crate::tree_attention::TreeAttention;
 use troupe_model::{AdapterRows, Input, Policy, Rotation, Sampling, SharedBase};
 
 /// The learners' weights as one thread sees them.

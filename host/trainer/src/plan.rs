@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use super::base::{Base, Load, PlanSettings};
+use crate::base::{Base, Load, Machine, PlanSettings};
 use troupe_core::config::{Choice, Config, RolloutConfig, TrainConfig};
 use troupe_core::error::{Coded, ExitCode};
 
@@ -16,23 +16,6 @@ const CACHE_SHARE: u64 = 4;
 /// Assumed to be left for it where the amount of memory is unknown.
 const UNKNOWN: u64 = 4 << 30;
 const GIB: f64 = (1_u64 << 30) as f64;
-
-/// Where a run takes place.
-#[derive(Clone, Copy, Debug)]
-pub struct Machine {
-    /// Whether policies are on a GPU.
-    pub gpu: bool,
-    /// Threads over which micro-batches are split.
-    pub threads: usize,
-    /// Bytes for everything the plan names, weights included; nothing if unknown.
-    pub memory: Option<u64>,
-    /// Bytes of the CPU's memory for what is offloaded; nothing if unknown.
-    pub host_memory: Option<u64>,
-    /// Bytes of the first kind that the program has taken for all else.
-    pub program: u64,
-    /// Processes that share the optimizer's state.
-    pub world: u64,
-}
 
 /// What a run needs, in bytes, and what was chosen so that it fits.
 #[derive(Clone, Debug, PartialEq)]

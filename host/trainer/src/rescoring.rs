@@ -2,14 +2,14 @@
 
 use tch::Tensor;
 
-use super::TrainerError;
-use super::allowed::automata;
-use super::bundle::{self, Bundle};
-use super::logprobs::LogProbs;
-use super::pack::{MicroBatch, Target, micro_batches};
-use super::pass::{chunks, scored};
-use super::shares;
+use crate::allowed::automata;
+use crate::bundle::{self, Bundle};
+use crate::error::TrainerError;
+use crate::logprobs::LogProbs;
+use crate::pack::{MicroBatch, Target, micro_batches};
+use crate::pass::{chunks, scored};
 use crate::ranks::Ranks;
+use crate::shares;
 use troupe_core::parallel;
 use troupe_core::trajectory::Sample;
 use troupe_model::{Policy, SamplingByRole, SharedBase, attempt};

@@ -7,9 +7,9 @@ use std::cmp::Reverse;
 
 use tch::Tensor;
 
-use super::TrainerError;
-use super::bundle::Bundle;
-use super::gradient::Gradient;
+use crate::bundle::Bundle;
+use crate::error::TrainerError;
+use crate::gradient::Gradient;
 use crate::ranks::Ranks;
 
 /// Those of some bundles that are this rank's: about as many tokens as any other's.
@@ -32,7 +32,7 @@ pub(super) fn share_of<'b, 'a>(
 }
 
 /// Have each gradient be the sum of all ranks'. What was measured is summed once an update:
-/// [`Tally::add_up`](super::metrics::Tally::add_up).
+/// [`Tally::add_up`](crate::metrics::Tally::add_up).
 pub(super) fn add_up(ranks: &Ranks, gradients: &mut [Gradient]) -> Result<(), TrainerError> {
     if ranks.is_alone() {
         return Ok(());

@@ -4,9 +4,10 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::caution::Caution;
-use super::optimizer::tensor;
-use super::{Trainer, TrainerError};
+use crate::caution::Caution;
+use crate::error::TrainerError;
+use crate::optimizer::tensor;
+use crate::trainer::Trainer;
 use troupe_core::storage::{create_folder, read_json, write_json};
 use troupe_model::{read_tensors, write_tensors};
 

@@ -6,15 +6,19 @@ mod distant;
 mod gradients;
 mod parts;
 mod scoring;
+mod state;
 mod together;
+
+use std::sync::Arc;
 
 use tch::{Kind, Tensor};
 
 use super::*;
 use crate::ranks::Ranks;
-use troupe_core::config::{LoraConfig, LossAggregation, PolicyConfig};
-use troupe_core::trajectory::{Completion, StopReason};
-use troupe_model::{Device, Request, Sampling};
+use troupe_core::config::{Choice, LoraConfig, LossAggregation, PolicyConfig, TrainConfig};
+use troupe_core::seed::Seed;
+use troupe_core::trajectory::{Completion, Sample, StopReason};
+use troupe_model::{Device, Policy, Request, Sampling, SamplingByRole};
 
 pub(crate) fn policy(seed: u64) -> Policy {
     let words: Vec<String> = (0..30).map(|word| format!("w{word}")).collect();
@@ -372,44 +376,6 @@ fn weights_of_16_bits_learn_through_their_copy_in_32() {
     assert!(before > 2.5 && after.loss < 0.5, "{before} {after:?}");
     assert_eq!(copy.imitate(&mut resumed, &[example]).unwrap(), after);
     assert_eq!(policy.digest().unwrap(), resumed.digest().unwrap());
-}
-
-#[test]
-fn saved_and_loaded_it_goes_on_bit_by_bit() {
-    let config = TrainConfig { kl_coefficient: 0.05, weight_decay: 0.1, ..config() };
-    let mut policy = policy(9);
-    let samples = samples(&policy, 12, &sampling());
-    let mut trainer = Trainer::new(&policy, &config).unwrap();
-    let learn = |trainer: &mut Trainer, policy: &mut Policy, step| {
-        trainer.update(policy, &rows(&samples), &by_role(), Seed::new(step)).unwrap()
-    };
-    learn(&mut trainer, &mut policy, 0);
-    trainer.halve_learning_rate();
-    let folder = tempfile::tempdir().unwrap();
-    trainer.save(&folder.path().join("optimizer")).unwrap();
-    policy.save(&folder.path().join("policy")).unwrap();
-    let mut copy = (trainer.duplicate().unwrap(), policy.duplicate().unwrap());
-    let expected = learn(&mut trainer, &mut policy, 1);
-
-    assert_eq!(learn(&mut copy.0, &mut copy.1, 1), expected);
-    let mut resumed = Policy::load(&folder.path().join("policy"), Device::cpu()).unwrap();
-    let mut trainer = Trainer::new(&resumed, &config).unwrap();
-    trainer.load(&folder.path().join("optimizer")).unwrap();
-    assert_eq!(learn(&mut trainer, &mut resumed, 1), expected);
-    assert_eq!(resumed.digest().unwrap(), policy.digest().unwrap());
-    assert_eq!(copy.1.digest().unwrap(), policy.digest().unwrap());
-}
-
-#[test]
-fn state_of_another_policy_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    Trainer::new(&policy(1), &config()).unwrap().save(folder.path()).unwrap();
-    let words = vec!["other".to_owned()];
-    let other =
-        Policy::random(&PolicyConfig::default(), &words, Seed::new(1), Device::cpu()).unwrap();
-    let error =
-        Trainer::new(&other, &config()).unwrap().load(folder.path()).unwrap_err().to_string();
-    assert!(error.contains("`first.model.embed_tokens.weight` has shape"), "{error}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use tch::{Kind, Tensor};
 
-use super::bundle::Tree;
+use crate::bundle::Tree;
 use troupe_model::{Attention, LayerSight, Mask, Masking, SelfAttention, attend, by_head};
 
 /// A tree joins a bucket of longer ones if it has this share of their length,

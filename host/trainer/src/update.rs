@@ -1,32 +1,38 @@
 //! Updates from scored answers.
 
-use super::allowed::automata;
-use super::anchor::Anchor;
-use super::bundle::{self, Bundle, rows_of};
-use super::careful_step::CarefulStep;
-use super::gauge::{Gauge, Reading};
-use super::gradient::{Gradient, Learner};
-use super::metrics::UpdateMetrics;
-use super::mini_batch::{mini_batches, shuffled, shuffled_by_prompt};
-use super::objective::{Objective, Surrogate, Weighted, weigh};
-use super::{CreditedSample, Trainer, TrainerError, rescore};
-use troupe_core::config;
+use crate::allowed::automata;
+use crate::anchor::Anchor;
+use crate::bundle::{self, Bundle, rows_of};
+use crate::careful_step::CarefulStep;
+use crate::error::TrainerError;
+use crate::gauge::{Gauge, Standing};
+use crate::member::{Member, check, passes};
+use crate::metrics::UpdateMetrics;
+use crate::ranks::Ranks;
+use crate::rescoring::rescore;
+use crate::sample::CreditedSample;
+use crate::trainer::Trainer;
+use troupe_core::config::{AnchorChoice, Importance, Objective, TrainConfig};
 use troupe_core::seed::Seed;
 use troupe_core::trajectory::Sample;
 use troupe_model::{Policy, SamplingByRole, attempt, give_back_memory};
 
-/// A policy in an update, and what it learns from.
-pub struct Member<'a> {
-    /// Its optimizer.
-    pub trainer: &'a mut Trainer,
-    /// The policy.
-    pub policy: &'a mut Policy,
-    /// Those of its answers that it learns from.
-    pub rows: &'a [CreditedSample<'a>],
-    /// All its answers: what it is measured on.
-    pub samples: &'a [&'a Sample],
-    /// Decides the order of its mini-batches, and which answers are measured.
-    pub seed: Seed,
+impl Trainer {
+    /// Learn from `rows`, and be measured on them: [`update_together`] of one.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn update(
+        &mut self,
+        policy: &mut Policy,
+        rows: &[CreditedSample],
+        sampling: &SamplingByRole,
+        seed: Seed,
+    ) -> Result<UpdateMetrics, TrainerError> {
+        let samples: Vec<&Sample> = rows.iter().map(|row| row.sample).collect();
+        let member = Member { trainer: self, policy, rows, samples: &samples, seed };
+        Ok(update_together(vec![member], sampling)?.remove(0))
+    }
 }
 
 /// Let each member learn from its own rows: `epochs` passes in mini-batches of
@@ -86,14 +92,14 @@ fn update(
         })
         .collect();
     let batches: Vec<Vec<Vec<&Bundle>>> = (members.iter().zip(&bundles))
-        .map(|(member, bundles)| schedule(&member.trainer.config, member.seed, bundles))
+        .map(|(member, bundles)| passes(&member.trainer.config, member.seed, bundles))
         .collect();
     let gauge = Gauge::of(&members);
     let before = Standing::of(&members, &gauge, sampling)?;
     let learners: Vec<(&Policy, &[CreditedSample])> =
         members.iter().map(|member| (&*member.policy, member.rows)).collect();
     let Trainer { config, ranks, .. } = &*members[0].trainer;
-    let anchors = Anchor::of(config, &learners, &batches, sampling, ranks)?;
+    let anchors = anchors(config, &learners, &batches, sampling, ranks)?;
     // What was measured with is of other sizes than what is learned with.
     give_back_memory();
     let step = CarefulStep { batches: &batches, anchors: &anchors, gauge: &gauge, sampling };
@@ -127,146 +133,65 @@ fn update(
     Ok(metrics.collect())
 }
 
-/// What the members' policies are at a moment of the update.
-#[derive(Clone)]
-pub(super) struct Standing {
-    pub(super) readings: Vec<Reading>,
-    /// Of the weights that the optimizers work on.
-    pub(super) fingerprints: Vec<i64>,
-}
-
-impl Standing {
-    pub(super) fn of(
-        members: &[Member],
-        gauge: &Gauge,
-        sampling: &SamplingByRole,
-    ) -> Result<Self, TrainerError> {
-        let policies: Vec<&Policy> = members.iter().map(|member| &*member.policy).collect();
-        let fingerprint =
-            |member: &Member| member.trainer.optimizer.fingerprint(member.policy.trainable());
-        Ok(Standing {
-            readings: gauge.read(
-                &policies,
-                sampling,
-                members[0].trainer.config.microbatch_tokens,
-                &members[0].trainer.ranks,
-            )?,
-            fingerprints: members.iter().map(fingerprint).collect::<Result<_, _>>()?,
-        })
-    }
-}
-
-/// A policy's mini-batches of all epochs, in order.
-pub(super) fn schedule<'b, 'a>(
-    config: &config::TrainConfig,
-    seed: Seed,
-    bundles: &'b [Bundle<'a>],
-) -> Vec<Vec<&'b Bundle<'a>>> {
-    let epoch = |epoch| {
-        let seed = seed.at(epoch as u64);
-        let pairs = config.objective == config::Objective::Preference;
-        let order = if pairs { shuffled_by_prompt(bundles, seed) } else { shuffled(bundles, seed) };
-        let batches = mini_batches(&order, config.minibatch_samples, pairs);
-        batches.map(<[_]>::to_vec).collect::<Vec<_>>()
-    };
-    (0..config.epochs).flat_map(epoch).collect()
-}
-
-/// The gradient of one mini-batch of each member that is present.
-pub(super) fn gradients(
-    members: &[Member],
-    present: &[(usize, &[&Bundle])],
-    anchors: &[Anchor],
+/// Where ratios begin, as the configuration says, for each policy and its rows, which it learns
+/// from in these mini-batches.
+fn anchors<'r>(
+    config: &TrainConfig,
+    policies: &[(&Policy, &[CreditedSample<'r>])],
+    batches: &[Vec<Vec<&Bundle>>],
     sampling: &SamplingByRole,
-) -> Result<Vec<Gradient>, TrainerError> {
-    let config = &members[0].trainer.config;
-    let objectives: Vec<Box<dyn Objective + Sync>> = match config.objective {
-        config::Objective::Surrogate => {
-            let of = |&(index, batch): &(usize, &[&Bundle])| -> Box<dyn Objective + Sync> {
-                let Member { trainer, rows, .. } = &members[index];
-                let (config, anchor) = (&trainer.config, &anchors[index]);
-                Box::new(Surrogate::new(config, sampling, rows, anchor, batch))
-            };
-            present.iter().map(of).collect()
-        }
-        _ => weighted(members, present, anchors, sampling)?,
-    };
-    let penalizes = config.kl_coefficient != 0.0;
-    let learners: Vec<Learner> = (present.iter().zip(&objectives))
-        .map(|(&(index, _), objective)| {
-            let Member { trainer, policy, .. } = &members[index];
-            let reference = trainer.reference.as_ref().filter(|_| penalizes);
-            Learner { policy, reference, objective: &**objective }
-        })
-        .collect();
-    let numbered: Vec<(usize, &Bundle)> = (present.iter().enumerate())
-        .flat_map(|(learner, (_, batch))| batch.iter().map(move |bundle| (learner, *bundle)))
-        .collect();
-    members[present[0].0].trainer.gradients(&learners, &numbered)
+    ranks: &Ranks,
+) -> Result<Vec<Anchor>, TrainerError> {
+    if config.anchor != AnchorChoice::Rescored {
+        return Ok(policies.iter().map(|_| Anchor::Sampled).collect());
+    }
+    // Other objectives look at whole answers, and so does this kind of weights.
+    let by_token =
+        config.objective == Objective::Surrogate && config.importance != Importance::MaskAnswer;
+    if by_token && batches.iter().all(|batches| batches.len() < 2) {
+        return Ok(policies.iter().map(|_| Anchor::Own).collect());
+    }
+    let logprobs = rescored(config, policies, batches, sampling, ranks)?;
+    let anchors = policies.iter().zip(logprobs).map(|((_, rows), logprobs)| {
+        let samples: Vec<&Sample> = rows.iter().map(|row| row.sample).collect();
+        Anchor::at(config, &samples, logprobs)
+    });
+    Ok(anchors.collect())
 }
 
-/// The mini-batches scored as the policies are now, and what follows from that for
-/// every token.
-fn weighted<'m>(
-    members: &'m [Member],
-    present: &[(usize, &[&Bundle])],
-    anchors: &[Anchor],
-    sampling: &'m SamplingByRole,
-) -> Result<Vec<Box<dyn Objective + Sync + 'm>>, TrainerError> {
-    let score = |policy_of: &dyn Fn(&'m Member) -> Option<&'m Policy>| {
-        let pairs = present.iter().filter_map(|&(index, batch)| {
-            let member = &members[index];
-            let samples = rows_of(batch).into_iter().map(|row| member.rows[row].sample);
-            Some((policy_of(member)?, samples.collect()))
-        });
-        let pairs: Vec<(&Policy, Vec<&Sample>)> = pairs.collect();
-        let Trainer { config, ranks, .. } = &*members[0].trainer;
-        rescore(ranks, &pairs, sampling, config.microbatch_tokens)
-    };
-    let now = score(&|member| Some(&*member.policy))?;
-    let mut references = match members[0].trainer.config.objective {
-        config::Objective::Preference => score(&|member| member.trainer.reference.as_ref())?,
-        _ => Vec::new(),
-    }
-    .into_iter();
-    let mut objectives: Vec<Box<dyn Objective + Sync>> = Vec::new();
-    for (&(index, batch), now) in present.iter().zip(now) {
-        let Member { trainer, rows, .. } = &members[index];
-        let weighted = Weighted::new(&trainer.config, sampling, rows, batch);
-        let numbers = rows_of(batch);
-        let (anchor, reference) = (&anchors[index], references.next());
-        let pulls = weigh(&trainer.config, &weighted.scored(&numbers, anchor, now, reference));
-        objectives.push(Box::new(weighted.pulled(numbers.into_iter().zip(pulls))));
-    }
-    Ok(objectives)
-}
-
-pub(super) fn check(
-    rows: &[CreditedSample],
-    samples: &[&Sample],
+/// Log-probabilities of all rows under the policies as they are, mini-batch by mini-batch, as
+/// they will be scored when their turn comes. So an unchanged policy gives them the same to the
+/// bit: in 16 bits it does not, if they lie otherwise in a pass, and one ratio for a whole answer
+/// is bounded so closely (GSPO) that most answers would be clipped for rounding's sake.
+fn rescored(
+    config: &TrainConfig,
+    policies: &[(&Policy, &[CreditedSample])],
+    batches: &[Vec<Vec<&Bundle>>],
     sampling: &SamplingByRole,
-) -> Result<(), TrainerError> {
-    let is_greedy = sampling.ways().iter().any(|way| way.temperature == 0.0);
-    if is_greedy && !samples.is_empty() {
-        return Err(TrainerError::Greedy);
-    }
-    for (index, sample) in samples.iter().enumerate() {
-        let completion = &sample.completion;
-        let (tokens, logprobs) = (completion.tokens.len(), completion.logprobs.len());
-        let reason = if tokens != logprobs {
-            format!("it has {tokens} tokens, but {logprobs} log-probabilities")
-        } else if tokens == 0 || sample.prompt.is_empty() {
-            "its prompt or its answer has no tokens".to_owned()
-        } else {
-            continue;
+    ranks: &Ranks,
+) -> Result<Vec<Vec<Vec<f32>>>, TrainerError> {
+    let blank = |(_, rows): &(&Policy, &[CreditedSample])| vec![Vec::new(); rows.len()];
+    let mut logprobs: Vec<Vec<Vec<f32>>> = policies.iter().map(blank).collect();
+    for round in 0.. {
+        // A second epoch's mini-batches hold nothing new.
+        let new = |(policy, batches): (usize, &Vec<Vec<&Bundle>>)| {
+            let rows = rows_of(batches.get(round)?);
+            rows.iter().any(|&row| logprobs[policy][row].is_empty()).then_some((policy, rows))
         };
-        return Err(TrainerError::Sample { index, reason });
-    }
-    for (index, row) in rows.iter().enumerate() {
-        if let Some(advantage) = row.advantage.filter(|advantage| !advantage.is_finite()) {
-            let reason = format!("its advantage is {advantage}");
-            return Err(TrainerError::Sample { index, reason });
+        let present: Vec<(usize, Vec<usize>)> =
+            batches.iter().enumerate().filter_map(new).collect();
+        if present.is_empty() {
+            break;
+        }
+        let samples_of = |(policy, rows): &(usize, Vec<usize>)| {
+            let (model, credited) = policies[*policy];
+            (model, rows.iter().map(|&row| credited[row].sample).collect())
+        };
+        let pairs: Vec<(&Policy, Vec<&Sample>)> = present.iter().map(samples_of).collect();
+        let rescored = rescore(ranks, &pairs, sampling, config.microbatch_tokens)?;
+        for ((policy, rows), answers) in present.into_iter().zip(rescored) {
+            rows.into_iter().zip(answers).for_each(|(row, answer)| logprobs[policy][row] = answer);
         }
     }
-    Ok(())
+    Ok(logprobs)
 }

@@ -38,6 +38,11 @@ pub struct HeldOutTasks {
 }
 
 impl HeldOutTasks {
+    /// The first tasks of a split, each answered once, with the likeliest token each time.
+    pub fn greedy(split: Split, tasks: usize, seed: Seed) -> Self {
+        HeldOutTasks { split, from: 0, tasks, answers: Answers::Greedy, samples: 1, seed }
+    }
+
     /// The numbers of those that a scenario has.
     pub fn of(&self, scenario: &Scenario) -> Range<u32> {
         let end = self.from as usize + self.tasks;

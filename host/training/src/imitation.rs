@@ -12,7 +12,7 @@ mod recording;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::evaluation::{Evaluation, HeldOutTasks, evaluate};
-use crate::metrics::{Answers, Success};
+use crate::metrics::Success;
 use crate::rollout::{
     Demonstration, DemonstrationError, Demonstrator, Policies, RoleMap, RolloutError,
 };
@@ -245,15 +245,7 @@ fn follow(
 ) -> Result<Course, ImitationError> {
     let settings = &config.imitation;
     let mut trainers = new_trainers(team, config, pupils)?;
-    let (tasks, seed) = (settings.tasks, seed(config));
-    let held_out = HeldOutTasks {
-        split: Split::Validation,
-        from: 0,
-        tasks,
-        answers: Answers::Greedy,
-        samples: 1,
-        seed,
-    };
+    let held_out = HeldOutTasks::greedy(Split::Validation, settings.tasks, seed(config));
     let mut retreats = 0;
     let mut behind: BTreeSet<String> = (team.families.iter())
         .filter(|family| family.is_trained())

@@ -17,6 +17,7 @@ mod chain_log;
 mod metrics_log;
 mod outcomes_log;
 mod scalars;
+mod summary;
 mod table_log;
 
 use std::collections::BTreeMap;
@@ -24,16 +25,17 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 
 pub use chain_log::{ChainLog, Link, digest_of_metrics, digests_of_outcomes, root};
 pub use metrics_log::MetricsLog;
 pub use outcomes_log::{OutcomesLog, lines_of};
+pub use summary::{BestCheckpoint, Change, Summary};
 use table_log::TableLog;
 
 use crate::manifest::Manifest;
-use crate::metrics::{Outcome, Success};
+use crate::metrics::Outcome;
 use troupe_core::archive::{episode_file, find_config, is_stillborn, table_file};
 use troupe_core::config::{Config, RunConfig};
 use troupe_core::storage::{
@@ -45,54 +47,6 @@ use troupe_core::trajectory::Episode;
 
 /// Files that a run leaves at its end.
 const OF_ITS_END: [&str; 2] = ["summary.json", "roles.json"];
-
-/// What a run came to, on tasks of the test split.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Summary {
-    /// Greedy success before training.
-    pub before: Success,
-    /// Greedy success after training.
-    pub after: Success,
-    /// The same two with answers drawn at the rollout's temperature.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sampled: Option<Change>,
-    /// Greedy success by family of tasks.
-    #[serde(default)]
-    pub families: BTreeMap<String, Change>,
-    /// The checkpoint that solved most validation tasks, if that is not the last one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub best: Option<BestCheckpoint>,
-    /// Training steps.
-    pub steps: usize,
-    /// Wall-clock seconds of all sessions of the run together.
-    pub seconds: f64,
-    /// Episodes in which a plugin failed.
-    pub void_episodes: usize,
-    /// Updates that moved a policy too far, so that they were taken back and made again at a
-    /// smaller learning rate, or given up.
-    #[serde(default)]
-    pub taken_back: usize,
-}
-
-/// A checkpoint that validation prefers to the last one.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct BestCheckpoint {
-    /// Its step.
-    pub step: usize,
-    /// Share of validation tasks that it solved greedily, by which it was chosen.
-    pub validation: f64,
-    /// Greedy success on the test tasks.
-    pub test: Success,
-}
-
-/// What training made of a success.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Change {
-    /// Before training.
-    pub before: Success,
-    /// After training.
-    pub after: Success,
-}
 
 /// An open run folder. Only one process has it at a time; the other processes of its run watch
 /// it, and what they are told to write is written by that one.

@@ -5,21 +5,21 @@ mod critics;
 mod distant;
 mod ensembles;
 mod error;
+mod loader;
+mod words;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::family::{Family, set_families};
-use crate::rollout::{Demonstrator, Policies, RoleMap, RoleMapError};
+use crate::rollout::{Policies, RoleMap, RoleMapError};
 use crate::situations::SituationTable;
-use troupe_core::config::{Config, MixConfig, PolicyConfig, RemoteConfig, SamplingScheme};
+use troupe_core::config::{Config, MixConfig, PolicyConfig, SamplingScheme};
 use troupe_core::oci::OciReference;
-use troupe_core::seed::Seed;
-use troupe_core::trajectory::{Author, Message};
-use troupe_guests::plugin::{Plugin, Split};
-use troupe_guests::scenario::{Next, Scenario};
-use troupe_model::{Device, Policy, PolicyError, RemoteEngine, RemotePolicy, Speaker};
+use troupe_guests::plugin::Plugin;
+use troupe_guests::scenario::Scenario;
+use troupe_model::{Device, PolicyError, RemoteEngine, Speaker};
 use troupe_sandbox::loading::bind_grants;
 use troupe_tinker::TinkerPolicy;
 use troupe_trainer::ranks::Ranks;
@@ -28,11 +28,9 @@ use critics::check_critics;
 pub(crate) use distant::KEPT;
 pub use distant::export_distant;
 pub use error::TeamError;
-
-/// Tasks whose texts are looked through for words.
-const TASKS_FOR_WORDS: u32 = 64;
-/// Demonstrations per role that are looked through for words.
-const DEMONSTRATIONS_FOR_WORDS: usize = 256;
+use loader::{Connect, Loader, connect};
+pub use words::vocabulary;
+use words::{declared, words_of_tasks};
 
 /// The families, roles and policies of a run.
 pub struct Team {
@@ -60,7 +58,7 @@ impl Team {
     /// # Errors
     /// If a plugin or a policy cannot be loaded, or they do not fit each other or the roles.
     pub fn assemble(config: &Config, device: Device) -> Result<Team, TeamError> {
-        Team::with_words(config, device, vocabulary, ask)
+        Team::with_words(config, device, vocabulary, connect)
     }
 
     /// The same with no server asked for a policy, to look at what is here: nobody plays in the
@@ -80,72 +78,44 @@ impl Team {
     pub fn outline(config: &Config, device: Device) -> Result<Team, TeamError> {
         let words =
             |families: &[Family], _: &Config| words_of_tasks(families).into_iter().collect();
-        Team::with_words(config, device, words, ask)
+        Team::with_words(config, device, words, connect)
     }
 
     fn with_words(
         config: &Config,
         device: Device,
         words: impl FnOnce(&[Family], &Config) -> Vec<String>,
-        ask: impl Fn(&str, &RemoteConfig) -> Result<Option<RemotePolicy>, PolicyError>,
+        connect: Connect,
     ) -> Result<Team, TeamError> {
         let families = set_families(config)?;
         let names = roles(&families);
         let config = &config.clone().with_implied_policies(&names);
-        let named: Vec<String> = config.policies.keys().cloned().collect();
-        let mut role_map = RoleMap::new(&config.roles, &names, &named)?;
-        for role in config.advantage.roles.keys() {
-            role_map.check_role(role)?;
-        }
-        role_map.check_steps(&config.advantage.then)?;
-        if config.rollout.scheme == SamplingScheme::CrossPolicy {
-            add_stand_ins(&mut role_map, config);
-        }
-        ensembles::gather(config, &mut role_map);
-        let words = words(&families, config);
-        let mut loader = Loader { config, words: &words, device, bases: BTreeMap::new() };
-        let (mut policies, mut speakers) = (BTreeMap::new(), BTreeMap::new());
+        let mut team = Team::vacant(cast(config, &names)?, families);
+        let words = words(&team.families, config);
+        let mut loader = Loader::new(config, &words, device, connect);
         let critics = config.critics().map(|(name, _)| name.clone());
-        for name in role_map.policies().into_keys().chain(critics) {
-            let failed = |reason| TeamError::Policy { name: name.clone(), reason };
-            if let Some(of) = config.source_of(&name)
-                && !role_map.policies().contains_key(of)
-            {
-                let of = of.to_owned();
-                return Err(RoleMapError::IdleSource { policy: name, of }.into());
-            }
-            if !config.trains(&name) {
-                role_map.freeze(&name);
-            }
-            if let Some(remote) = config.policies.get(&name).and_then(|p| p.remote.as_ref()) {
-                if let Some(remote) = ask(&name, remote).map_err(failed)? {
-                    role_map.connect(&name, Arc::new(remote));
-                }
-                continue;
-            }
-            if let Some(tinker) = config.policies.get(&name).and_then(|p| p.tinker.as_ref()) {
-                let mut speaker = Speaker::load(&tinker.tokenizer).map_err(failed)?;
-                if let Some(chat) = &config.policies[&name].chat {
-                    speaker.set_chat_options(chat.into());
-                }
-                let unknown = speaker.unknown_words(&words.join(" "));
-                check_tokenizer(&name, &unknown, &families, &words)?;
-                speakers.insert(name, speaker);
-                continue;
-            }
-            let policy = loader.load(&name).map_err(failed)?;
-            check_tokenizer(&name, &policy.unknown_words(&words.join(" ")), &families, &words)?;
-            policies.insert(name, policy);
+        for name in team.role_map.policies().into_keys().chain(critics) {
+            team.fill(name, &mut loader)?;
         }
-        check_critics(config, &families, &policies)?;
-        role_map.declare(declared(&families));
-        check_allowed(config, &role_map, &policies)?;
-        let (engines, distant, ranks) = (BTreeMap::new(), BTreeMap::new(), Ranks::alone());
-        let situations = BTreeMap::new();
-        let mut team =
-            Team { families, role_map, policies, engines, distant, situations, speakers, ranks };
+        check_critics(config, &team.families, &team.policies)?;
+        team.role_map.declare(declared(&team.families));
+        check_allowed(config, &team.role_map, &team.policies)?;
         team.settle_ensembles(config)?;
         Ok(team)
+    }
+
+    /// Roles without anybody who plays them.
+    fn vacant(role_map: RoleMap, families: Vec<Family>) -> Team {
+        Team {
+            families,
+            role_map,
+            policies: Policies::new(),
+            engines: BTreeMap::new(),
+            distant: BTreeMap::new(),
+            situations: BTreeMap::new(),
+            speakers: BTreeMap::new(),
+            ranks: Ranks::alone(),
+        }
     }
 
     /// Find the servers that are to draw answers while their policies are trained; those that are
@@ -290,11 +260,6 @@ fn resolved(entry: MixConfig, scenario: &Scenario) -> MixConfig {
     }
 }
 
-/// Ask the server that is to answer for a policy.
-fn ask(name: &str, remote: &RemoteConfig) -> Result<Option<RemotePolicy>, PolicyError> {
-    RemotePolicy::connect(name, remote).map(Some)
-}
-
 /// The names of all roles, each once.
 fn roles(families: &[Family]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
@@ -306,6 +271,21 @@ fn roles(families: &[Family]) -> Vec<String> {
     names
 }
 
+/// Which policy plays which role, as the configuration has it.
+fn cast(config: &Config, names: &[String]) -> Result<RoleMap, RoleMapError> {
+    let named: Vec<String> = config.policies.keys().cloned().collect();
+    let mut role_map = RoleMap::new(&config.roles, names, &named)?;
+    for role in config.advantage.roles.keys() {
+        role_map.check_role(role)?;
+    }
+    role_map.check_steps(&config.advantage.then)?;
+    if config.rollout.scheme == SamplingScheme::CrossPolicy {
+        add_stand_ins(&mut role_map, config);
+    }
+    ensembles::gather(config, &mut role_map);
+    Ok(role_map)
+}
+
 /// Have the snapshots of every policy that plays answer in its place, too.
 fn add_stand_ins(role_map: &mut RoleMap, config: &Config) {
     let playing = role_map.policies();
@@ -313,128 +293,6 @@ fn add_stand_ins(role_map: &mut RoleMap, config: &Config) {
         let source = config.source_of(name).filter(|source| playing.contains_key(*source));
         source.into_iter().for_each(|source| role_map.add_stand_in(source, name));
     }
-}
-
-/// Loads policies; a base that several share only once.
-struct Loader<'a> {
-    config: &'a Config,
-    words: &'a [String],
-    device: Device,
-    bases: BTreeMap<String, Policy>,
-}
-
-impl Loader<'_> {
-    fn load(&mut self, name: &str) -> Result<Policy, PolicyError> {
-        // A snapshot begins as what it is a snapshot of begins as.
-        let name = self.config.source_of(name).unwrap_or(name);
-        let mut policy = self.load_weights(name)?;
-        if let Some(chat) = &self.settings(name).chat {
-            policy.set_chat_options(chat.into());
-        }
-        Ok(policy)
-    }
-
-    fn load_weights(&mut self, name: &str) -> Result<Policy, PolicyError> {
-        let settings = self.settings(name);
-        if let Some(base) = &settings.base {
-            let lora = settings.lora.unwrap_or_default();
-            let seed = self.seed(name).named("adapter");
-            return self.base(base)?.adapt(&lora, seed);
-        }
-        match self.config.is_base(name) {
-            true => self.base(name)?.share(),
-            false => self.load_whole(name),
-        }
-    }
-
-    fn base(&mut self, name: &str) -> Result<&Policy, PolicyError> {
-        if !self.bases.contains_key(name) {
-            let policy = self.load_whole(name)?;
-            self.bases.insert(name.to_owned(), policy);
-        }
-        Ok(&self.bases[name])
-    }
-
-    fn load_whole(&self, name: &str) -> Result<Policy, PolicyError> {
-        let settings = self.settings(name);
-        match &settings.path {
-            Some(path) => {
-                let suited = self.device.suited_dtype();
-                let dtype = settings.dtype.map(|choice| choice.settle(suited));
-                Policy::load_in(path, dtype, self.device)
-            }
-            None => Policy::random(&settings, self.words, self.seed(name), self.device),
-        }
-    }
-
-    fn settings(&self, name: &str) -> PolicyConfig {
-        self.config.policies.get(name).cloned().unwrap_or_default()
-    }
-
-    fn seed(&self, name: &str) -> Seed {
-        Seed::new(self.config.run.seed).named("policy").named(name)
-    }
-}
-
-/// Every word that policies are told or should say: those the plugins declare,
-/// and those found in the texts of some training tasks.
-pub fn vocabulary(families: &[Family], config: &Config) -> Vec<String> {
-    let mut words = words_of_tasks(families);
-    let seed = Seed::new(config.run.seed).named("vocabulary");
-    for Family { scenario, .. } in families {
-        let demonstrations = Demonstrator::new(scenario, seed, config.imitation.exploration)
-            .take(DEMONSTRATIONS_FOR_WORDS)
-            .unwrap_or_default();
-        for demonstration in demonstrations {
-            add_words(&mut words, &demonstration.text);
-            add_prompts(&mut words, &demonstration.prompt);
-        }
-    }
-    words.into_iter().collect()
-}
-
-/// The same without what experts are told and say on their way.
-fn words_of_tasks(families: &[Family]) -> BTreeSet<String> {
-    let mut words: BTreeSet<String> = BTreeSet::new();
-    for family in families {
-        words.extend(family.scenario.workflow_configuration.vocabulary.iter().cloned());
-        for scenario in family.rungs.iter().chain([&family.scenario]) {
-            words.extend(scenario.environment_configuration.vocabulary.iter().cloned());
-        }
-        for task in 0..TASKS_FOR_WORDS {
-            // A task that fails will be void in the run, too; here it only has no words.
-            let Ok(start) = family.scenario.begin(Split::Train, task) else { continue };
-            let Next::Asked(position) = start.next else { continue };
-            position.due.iter().for_each(|due| add_prompts(&mut words, &due.messages));
-        }
-    }
-    words
-}
-
-/// What a policy is told, but for its own answers.
-fn add_prompts(words: &mut BTreeSet<String>, messages: &[Message]) {
-    let told = messages.iter().filter(|message| message.author == Author::User);
-    told.for_each(|message| add_words(words, &message.text));
-}
-
-fn add_words(words: &mut BTreeSet<String>, text: &str) {
-    words.extend(text.split_whitespace().map(str::to_owned));
-}
-
-/// The words that the plugins declare; none if the language of one of them is open.
-fn declared(families: &[Family]) -> Vec<String> {
-    let mut words: BTreeSet<String> = BTreeSet::new();
-    for family in families {
-        words.extend(family.scenario.workflow_configuration.vocabulary.iter().cloned());
-        for scenario in family.rungs.iter().chain([&family.scenario]) {
-            let own = &scenario.environment_configuration.vocabulary;
-            if own.is_empty() {
-                return Vec::new();
-            }
-            words.extend(own.iter().cloned());
-        }
-    }
-    words.into_iter().collect()
 }
 
 /// Refuse a policy that cannot keep to what answers of its roles may be.
@@ -452,25 +310,4 @@ fn check_allowed(
         }
     }
     Ok(())
-}
-
-fn check_tokenizer(
-    name: &str,
-    unknown: &[String],
-    families: &[Family],
-    words: &[String],
-) -> Result<(), TeamError> {
-    if unknown.is_empty() {
-        return Ok(());
-    }
-    let examples: Vec<String> = unknown.iter().take(3).map(|word| format!("`{word}`")).collect();
-    let names: Vec<&str> =
-        families.iter().map(|family| family.scenario.environment.name()).collect();
-    Err(TeamError::Tokenizer {
-        name: name.to_owned(),
-        environment: names.join("`, `"),
-        unknown: unknown.len(),
-        words: words.len(),
-        examples: examples.join(", "),
-    })
 }

@@ -227,6 +227,8 @@ choices! {
 const ADAPTIVE: &str = "adaptive";
 /// States are given at most so many times the answers that they are given on average.
 const MOST: usize = 4;
+/// Bytes of a GiB.
+const GIB: f64 = (1_u64 << 30) as f64;
 
 impl RolloutConfig {
     /// Answers to a state, at most.
@@ -235,6 +237,11 @@ impl RolloutConfig {
             Allocation::Even => self.branches,
             Allocation::Adaptive => MOST * self.branches,
         }
+    }
+
+    /// Memory for keys and values in bytes.
+    pub fn cache_bytes(&self) -> usize {
+        (self.cache_gib * GIB) as usize
     }
 }
 

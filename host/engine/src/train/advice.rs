@@ -4,6 +4,7 @@ use crate::report;
 use troupe_core::config::{Config, Estimator, IdleSetting, KnockOut, LossAggregation};
 use troupe_training::family::Family;
 use troupe_training::team::Team;
+use troupe_training::training::slow_dtype;
 
 /// What is allowed and seldom meant.
 pub(super) fn advise(config: &Config, team: &Team, overrides: &[String]) {
@@ -45,6 +46,9 @@ pub(super) fn advise(config: &Config, team: &Team, overrides: &[String]) {
     }
     if let Some(note) = unmeasured(config, team.ranks.world()) {
         report::note(note);
+    }
+    if let Some(note) = slow_dtype(team) {
+        report::note(&note);
     }
 }
 

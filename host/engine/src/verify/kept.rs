@@ -12,7 +12,6 @@ use troupe_guests::plugin::Split;
 use troupe_model::Device;
 use troupe_training::checkpoint::{load_step, steps_of};
 use troupe_training::evaluation::{HeldOutTasks, evaluate};
-use troupe_training::metrics::Answers;
 use troupe_training::run::Link;
 use troupe_training::team::Team;
 use troupe_training::verification::Fault;
@@ -60,14 +59,8 @@ impl Kept {
                 *policy = policy.restore(&saved.join(name))?;
             }
         }
-        let held_out = HeldOutTasks {
-            split: Split::Test,
-            from: 0,
-            tasks: self.config.validation.tasks,
-            answers: Answers::Greedy,
-            samples: 1,
-            seed: Seed::new(self.config.run.seed).named("training"),
-        };
+        let seed = Seed::new(self.config.run.seed).named("training");
+        let held_out = HeldOutTasks::greedy(Split::Test, self.config.validation.tasks, seed);
         let found = evaluate(&self.team, held_out, &self.config)?.success;
         let same = summary["best"]["test"]["success"].as_f64() == Some(found.success);
         Ok((!same).then_some(Fault::Summary { figure: "best.test" }))

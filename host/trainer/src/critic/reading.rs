@@ -2,8 +2,8 @@
 
 use tch::{Kind, Tensor};
 
-use crate::TrainerError;
 use crate::bundle::{Answer, Bundle, bundle};
+use crate::error::TrainerError;
 use crate::pack::{MicroBatch, Pack, micro_batches};
 use crate::tree_attention::TreeAttention;
 use troupe_core::parallel;

@@ -1,15 +1,16 @@
 //! One update: score, weigh, descend.
 
-use super::{DistantMember, DistantStep, Pulls};
+use super::{Distant, DistantMember, DistantStep, Pulls};
 use crate::anchor::Anchor;
 use crate::bundle::{self, Bundle, rows_of};
 use crate::caution::ATTEMPTS;
+use crate::error::TrainerError;
 use crate::gauge::{Reading, choose};
+use crate::member::{check, passes};
 use crate::metrics::{Tally, UpdateMetrics};
 use crate::objective::{Measured, Pull, Weighted, weigh};
 use crate::optimizer::Step;
-use crate::update::{check, schedule};
-use crate::{CreditedSample, Distant, TrainerError};
+use crate::sample::CreditedSample;
 use troupe_core::config::{AnchorChoice, TrainConfig};
 use troupe_core::trajectory::Sample;
 use troupe_model::SamplingByRole;
@@ -62,7 +63,7 @@ impl<'a> Update<'a> {
     fn make(&self, member: &mut DistantMember) -> Result<UpdateMetrics, TrainerError> {
         let DistantMember { policy, seed, .. } = *member;
         let config = member.trainer.config.clone();
-        let batches = schedule(&config, seed, &self.bundles);
+        let batches = passes(&config, seed, &self.bundles);
         let (known, before) = self.known(policy, &config, batches.len())?;
         let (mut tally, mut after, mut caution, mut overshoot, mut taken_back) =
             (Tally::new(0.0), before.clone(), member.trainer.caution, None, 0);

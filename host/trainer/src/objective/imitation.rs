@@ -2,10 +2,10 @@
 
 use tch::{Kind, Tensor};
 
-use super::super::bundle::Bundle;
-use super::super::logprobs::LogProbs;
-use super::super::pack::Target;
 use super::{Measures, Objective};
+use crate::bundle::Bundle;
+use crate::logprobs::LogProbs;
+use crate::pack::Target;
 use troupe_model::Sampling;
 
 /// Cross-entropy with demonstrated answers, averaged over their tokens.

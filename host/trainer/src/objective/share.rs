@@ -1,7 +1,7 @@
 //! How much of a mini-batch's loss a token is.
 
-use super::super::CreditedSample;
-use super::super::bundle::Bundle;
+use crate::bundle::Bundle;
+use crate::sample::CreditedSample;
 use troupe_core::config::{LossAggregation, TrainConfig};
 
 /// How token losses become one number: a mean over the tokens of a mini-batch or

@@ -2,13 +2,13 @@
 
 use tch::{Kind, Tensor};
 
-use super::super::CreditedSample;
-use super::super::anchor::Anchor;
-use super::super::bundle::Bundle;
-use super::super::logprobs::LogProbs;
-use super::super::pack::Target;
 use super::share::Share;
 use super::{Measures, Objective, columns, regularized};
+use crate::anchor::Anchor;
+use crate::bundle::Bundle;
+use crate::logprobs::LogProbs;
+use crate::pack::Target;
+use crate::sample::CreditedSample;
 use troupe_core::config::{Importance, TrainConfig};
 use troupe_model::{Sampling, SamplingByRole};
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::super::CreditedSample;
-use super::super::anchor::Anchor;
+use crate::anchor::Anchor;
+use crate::sample::CreditedSample;
 use troupe_core::config::{Objective, TrainConfig};
 
 /// A row of a mini-batch, scored.

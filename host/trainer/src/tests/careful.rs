@@ -1,7 +1,7 @@
 //! Steps that go too far.
 
-use super::super::caution::ATTEMPTS;
 use super::*;
+use crate::caution::ATTEMPTS;
 use troupe_core::config::{AnchorChoice, Decay, DtypeChoice, Objective};
 
 /// Always the same learning rate.

@@ -4,6 +4,9 @@ use std::io;
 use std::sync::{Mutex, PoisonError};
 
 use super::*;
+use crate::bundle::{self, Bundle};
+use crate::learner::Learner;
+use crate::metrics::Tally;
 use crate::objective::{Pull, Weighted};
 use crate::{
     Descended, Distant, DistantError, DistantMember, DistantStep, DistantTrainer, Pulls,
@@ -115,7 +118,7 @@ impl Distant for Elsewhere {
             .map(|sample| CreditedSample { sample, advantage: None, weight: 1.0 })
             .collect();
         let by_role = by_role();
-        let bundles = crate::bundle::of_samples(answers.iter().copied(), &by_role, &[]);
+        let bundles = bundle::of_samples(answers.iter().copied(), &by_role, &[]);
         let bundles: Vec<&Bundle> = bundles.iter().collect();
         let plain = TrainConfig { entropy_coefficient: 0.0, ..TrainConfig::default() };
         let pull = |slope: &f32| Pull { slope: f64::from(*slope), ..Pull::default() };

@@ -1,9 +1,10 @@
 //! Every objective's gradient against differences of what it minimizes.
 
-use super::super::anchor::Anchor;
-use super::super::objective::{Scored, weigh};
-use super::super::update;
 use super::*;
+use crate::anchor::Anchor;
+use crate::bundle::{self, Bundle};
+use crate::member;
+use crate::objective::{Scored, weigh};
 use troupe_core::config::{AnchorChoice, Importance, Objective};
 
 fn config_of(objective: Objective) -> TrainConfig {
@@ -61,13 +62,13 @@ fn value(
 fn gradient(config: &TrainConfig, policy: &mut Policy, rows: &[CreditedSample]) -> Tensor {
     let mut trainer = Trainer::new(policy, config).unwrap();
     let by_role = by_role();
-    let bundles = crate::bundle::of_samples(rows.iter().map(|row| row.sample), &by_role, &[]);
+    let bundles = bundle::of_samples(rows.iter().map(|row| row.sample), &by_role, &[]);
     let batch: Vec<&Bundle> = bundles.iter().collect();
     let samples: Vec<&Sample> = rows.iter().map(|row| row.sample).collect();
     let seed = Seed::new(1);
     let member = Member { trainer: &mut trainer, policy, rows, samples: &samples, seed };
     let anchors = [Anchor::Sampled];
-    let gradients = update::gradients(&[member], &[(0, &batch[..])], &anchors, &by_role);
+    let gradients = member::gradients(&[member], &[(0, &batch[..])], &anchors, &by_role);
     gradients.unwrap().remove(0).buffer
 }
 

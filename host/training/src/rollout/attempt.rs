@@ -1,15 +1,13 @@
 //! An episode in progress.
 
-use super::collect::{Start, TaskSeed};
 use super::line::{Line, hang};
-use super::role_map::RoleMap;
-use super::sampler::Answered;
 use super::scheme::Scheme;
-use super::weighing::{Drawn, Weighing};
-use troupe_core::config::{Config, RolloutConfig, SamplingScheme};
+use super::setting::Setting;
+use super::task::{Start, TaskSeed};
+use super::weighing::{Answered, Drawn, Weighing};
 use troupe_core::seed::Seed;
 use troupe_core::trajectory::{Completion, Ending, Episode, Event};
-use troupe_estimators::forks::{Dealing, kind_of};
+use troupe_estimators::forks::kind_of;
 use troupe_guests::plugin::{PluginFailure, Seat};
 use troupe_guests::scenario::{Due, Next, Position, Scenario, Transition};
 use troupe_model::RemoteFailureKind;
@@ -20,37 +18,6 @@ pub const TOO_LONG: &str = "prompt_too_long";
 /// Bytes of text that the record of one episode may hold; a run has hundreds
 /// of episodes in memory at once.
 const EPISODE_TEXT_BYTES: usize = 16 << 20;
-
-/// What all attempts of a rollout have in common.
-#[derive(Clone, Copy)]
-pub struct Setting<'a> {
-    /// Which policy plays which role.
-    pub role_map: &'a RoleMap,
-    /// How answers are drawn and episodes go on.
-    pub config: &'a RolloutConfig,
-    /// Weight of the team reward, where the best answer is the one that is gone on from.
-    pub alpha: f64,
-    /// How many answers states are given, where not all are given as many.
-    pub dealing: Option<&'a Dealing>,
-}
-
-impl<'a> Setting<'a> {
-    /// As a run's configuration has it.
-    pub fn of(role_map: &'a RoleMap, config: &'a Config) -> Self {
-        let alpha = config.advantage.alpha;
-        Setting { role_map, config: &config.rollout, alpha, dealing: None }
-    }
-
-    /// The policy that answers a request. Snapshots stand in for their policies where that is the
-    /// scheme: what is evaluated are the policies.
-    fn player(&self, due: &Due, seed: Seed) -> &str {
-        let policy = match self.config.scheme {
-            SamplingScheme::CrossPolicy => self.role_map.draw_policy(due.role(), seed),
-            _ => self.role_map.policy_of(due.role()),
-        };
-        self.role_map.answerer(policy, due, seed)
-    }
-}
 
 /// An episode in progress.
 pub(super) struct Attempt {
@@ -78,7 +45,7 @@ enum Phase {
 }
 
 /// A request that is due, who answers it, and a seed for every answer.
-pub(super) struct Asked {
+pub(super) struct Wanted {
     pub(super) due: Due,
     pub(super) policy: String,
     pub(super) seeds: Vec<Seed>,
@@ -187,8 +154,8 @@ impl Attempt {
     }
 
     /// Everything that is due, in the order in which answers are to come.
-    pub(super) fn asked(&self, setting: &Setting) -> Vec<Asked> {
-        let ask = |due: &Due, seed: Seed, count: usize| Asked {
+    pub(super) fn wanted(&self, setting: &Setting) -> Vec<Wanted> {
+        let ask = |due: &Due, seed: Seed, count: usize| Wanted {
             due: due.clone(),
             policy: setting.player(due, seed.named("policy")).to_owned(),
             seeds: (0..count).map(|branch| seed.at(branch as u64)).collect(),
@@ -240,7 +207,7 @@ impl Attempt {
     }
 
     /// A prompt no longer fits its policy, that of the request at this place among those that are
-    /// [asked](Attempt::asked). What the policies have said so far made it so: the episode, or the
+    /// [wanted](Attempt::wanted). What the policies have said so far made it so: the episode, or the
     /// branch that is looked ahead in, comes to an end there like at any other limit, and what
     /// led there is charged with it. At the first request there are no answers yet, and the
     /// episode is void.

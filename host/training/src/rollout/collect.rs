@@ -12,46 +12,20 @@ use std::time::{Duration, Instant};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::attempt::{Attempt, Setting};
+use super::attempt::Attempt;
+use super::error::RolloutError;
 use super::line::join;
 use super::role_map::{Policies, RoleMap};
-use super::sampler::{Answered, Sampler};
+use super::sampler::Sampler;
 use super::scheduler::overlapped;
-use super::weighing::Drawn;
+use super::setting::Setting;
+use super::task::{Start, TaskSeed};
+use super::weighing::{Answered, Drawn};
 use crate::metrics::Totals;
-use crate::stage::{NoMemory, Stage};
 use troupe_core::config::{AdvantageConfig, RolloutConfig, SamplingScheme, Scheduling};
-use troupe_core::error::{Coded, ExitCode};
-use troupe_core::seed::Seed;
 use troupe_core::trajectory::{Completion, Episode, Sample};
 use troupe_estimators::band::SolvedShares;
-use troupe_guests::plugin::{Meter, Split, Work};
-use troupe_guests::scenario::{Position, Scenario};
-use troupe_model::{PolicyError, RemoteFailure};
-use troupe_trainer::ranks::RanksError;
-
-/// A task of a step, and the seed for what is drawn at random in it.
-#[derive(Clone)]
-pub struct TaskSeed {
-    /// Where it is played.
-    pub scenario: Arc<Scenario>,
-    /// The part of the tasks.
-    pub split: Split,
-    /// Which task of the split.
-    pub task: u32,
-    /// Root of the randomness of its episodes.
-    pub seed: Seed,
-}
-
-/// A moment of an episode to go on from.
-pub struct Start {
-    /// What is played, and the seed for what is drawn at random from here on.
-    pub task: TaskSeed,
-    /// The moment.
-    pub position: Position,
-    /// The answers to what is due, or none if they are to be drawn, too.
-    pub answers: Vec<Completion>,
-}
+use troupe_guests::plugin::{Meter, Work};
 
 /// What a rollout brought.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -71,81 +45,6 @@ pub struct Rollout {
     /// The rung of its curriculum that each family was played on.
     #[serde(default)]
     pub rungs: BTreeMap<String, usize>,
-}
-
-/// Why no rollout could be made. A failing plugin is no reason: its episode is void.
-#[derive(Debug, thiserror::Error)]
-pub enum RolloutError {
-    /// A policy could not answer.
-    #[error("the policy `{policy}` cannot answer: {reason}")]
-    Policy {
-        /// Its name.
-        policy: String,
-        /// Why.
-        reason: PolicyError,
-    },
-    /// The engine failed.
-    #[error("the policies cannot answer: {0}")]
-    Engine(#[from] PolicyError),
-    /// The role map names a policy that was not loaded.
-    #[error("the policy `{policy}` was not loaded")]
-    Missing {
-        /// Its name.
-        policy: String,
-    },
-    /// The server that draws the answers of a policy in training gave none.
-    #[error(
-        "the server that draws the answers of the policy `{policy}` gave none that can be learned \
-         from: {failure}; put it right, then resume the run"
-    )]
-    Unanswered {
-        /// The policy.
-        policy: String,
-        /// Why not.
-        failure: RemoteFailure,
-    },
-    /// Policies that answer together failed.
-    #[error("the members of the policy `{policy}` cannot answer: {failure}")]
-    Together {
-        /// The policy that they are.
-        policy: String,
-        /// Why not.
-        failure: RemoteFailure,
-    },
-    /// Another process of the run is lost.
-    #[error(transparent)]
-    Ranks(#[from] RanksError),
-    /// A card has no memory left.
-    #[error(transparent)]
-    NoMemory(NoMemory),
-}
-
-impl RolloutError {
-    /// The same; a card that had no memory left had none for this.
-    pub fn during(self, stage: Stage) -> Self {
-        let said = match &self {
-            RolloutError::Policy { reason, .. } | RolloutError::Engine(reason) => {
-                reason.no_memory()
-            }
-            _ => None,
-        };
-        said.map_or(self, |said| RolloutError::NoMemory(NoMemory { stage, said }))
-    }
-}
-
-impl Coded for RolloutError {
-    fn code(&self) -> Option<ExitCode> {
-        match self {
-            RolloutError::Ranks(error) => error.code(),
-            RolloutError::Unanswered { failure, .. } if failure.kind.is_lost() => {
-                Some(ExitCode::Lost)
-            }
-            RolloutError::Policy { reason, .. } | RolloutError::Engine(reason) => {
-                reason.code_in_a_run()
-            }
-            _ => Some(ExitCode::Run),
-        }
-    }
 }
 
 impl Rollout {

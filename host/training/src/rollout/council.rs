@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::role_map::Remote;
+use super::remote::Remote;
 use crate::metrics::Totals;
 use troupe_core::seed::Seed;
 use troupe_core::trajectory::Completion;

@@ -4,9 +4,11 @@
 //! What is drawn in a task depends on its seed alone, so the tasks, their episodes and their
 //! groups are the same for any number of ranks.
 
-use super::attempt::Setting;
-use super::collect::{Play, Rollout, RolloutError, TaskSeed, collect, in_turn};
+use super::collect::{Play, Rollout, collect, in_turn};
+use super::error::RolloutError;
 use super::role_map::{Policies, RoleMap};
+use super::setting::Setting;
+use super::task::TaskSeed;
 use troupe_core::trajectory::{Episode, Sample};
 use troupe_trainer::ranks::Ranks;
 

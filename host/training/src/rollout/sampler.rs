@@ -4,20 +4,19 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::thread;
 
-use super::attempt::{Asked, Attempt, Setting};
-use super::collect::RolloutError;
-use super::role_map::{Policies, Remote, RoleMap};
-use super::weighing::Drawn;
+use super::attempt::{Attempt, Wanted};
+use super::error::RolloutError;
+use super::remote::Remote;
+use super::role_map::{Policies, RoleMap};
+use super::setting::Setting;
+use super::weighing::{Answered, Drawn};
 use troupe_core::trajectory::{Completion, StopReason};
 use troupe_guests::plugin::PluginFailure;
-use troupe_guests::scenario;
+use troupe_guests::scenario::Due;
 use troupe_model::{
     ChatRequest, Completions, Engine, Policy, PolicyError, Question, RemoteFailure,
     RemoteFailureKind, Request as Prompt, Sampling, SamplingByRole,
 };
-
-/// Bytes of a GiB.
-const GIB: f64 = (1_u64 << 30) as f64;
 
 /// The policies behind the roles, ready to be asked.
 pub(super) struct Sampler<'p> {
@@ -29,12 +28,12 @@ pub(super) struct Sampler<'p> {
     sampling: SamplingByRole,
 }
 
-/// A request that is due.
-pub(super) struct Due {
+/// A request that is due, and the policy that is asked it.
+pub(super) struct Asked {
     /// Which attempt it belongs to.
     pub(super) attempt: usize,
     policy: String,
-    request: scenario::Due,
+    due: Due,
 }
 
 /// A request as a policy is asked it.
@@ -54,10 +53,12 @@ pub(super) struct RemoteQuestion {
     sampling: Sampling,
 }
 
-/// What came of it.
-pub(super) type Answered = Result<Drawn, RemoteFailure>;
+impl Asked {
+    fn of(attempt: usize, wanted: Wanted) -> Self {
+        let Wanted { due, policy, .. } = wanted;
+        Asked { attempt, policy, due }
+    }
 
-impl Due {
     /// With its answers.
     pub(super) fn answered(
         self,
@@ -67,7 +68,7 @@ impl Due {
         let remote = role_map.remotes().get(&self.policy);
         match answered {
             Ok(Completions { prompt, completions }) => {
-                Ok(Ok(Drawn { due: self.request, policy: self.policy, prompt, completions }))
+                Ok(Ok(Drawn { due: self.due, policy: self.policy, prompt, completions }))
             }
             Err(failure) if failure.kind == RemoteFailureKind::Broken => {
                 Err(RolloutError::Together { policy: self.policy, failure })
@@ -113,7 +114,7 @@ impl<'p> Sampler<'p> {
             local.push(policy);
         }
         let sampling = role_map.sampling(config);
-        let cache_bytes = (config.cache_gib * GIB) as usize / sampling.ways().len();
+        let cache_bytes = config.cache_bytes() / sampling.ways().len();
         let first = Engine::new(&local, sampling.ways()[0].clone(), cache_bytes)?;
         let engines = engines(&first, &sampling)?;
         Ok(Sampler { setting: *setting, names, policies: local, engines, sampling })
@@ -138,24 +139,23 @@ impl<'p> Sampler<'p> {
         &self,
         index: usize,
         attempt: &mut Attempt,
-    ) -> Result<Vec<(Due, Ask)>, RolloutError> {
-        'asked: loop {
+    ) -> Result<Vec<(Asked, Ask)>, RolloutError> {
+        'wanted: loop {
             let mut due = Vec::new();
-            for (place, asked) in attempt.asked(&self.setting).into_iter().enumerate() {
-                let role = asked.due.role();
-                if asked.due.has_images() {
+            for (place, wanted) in attempt.wanted(&self.setting).into_iter().enumerate() {
+                let role = wanted.due.role();
+                if wanted.due.has_images() {
                     let message = format!(
                         "the role `{role}` is shown a picture, and its policy `{}` reads text only",
-                        asked.policy
+                        wanted.policy
                     );
                     attempt.make_void("cannot_see", message);
                     return Ok(Vec::new());
                 }
-                match self.known(&asked, attempt) {
+                match self.known(&wanted, attempt) {
                     Ok(None) => {}
                     Ok(Some(known)) => {
-                        let Asked { due: request, policy, .. } = asked;
-                        due.push((Due { attempt: index, policy, request }, Ask::Known(known)));
+                        due.push((Asked::of(index, wanted), Ask::Known(known)));
                         continue;
                     }
                     Err(failure) => {
@@ -163,18 +163,15 @@ impl<'p> Sampler<'p> {
                         return Ok(Vec::new());
                     }
                 }
-                match self.ask(&asked) {
-                    Ok(ask) => {
-                        let Asked { due: request, policy, .. } = asked;
-                        due.push((Due { attempt: index, policy, request }, ask));
-                    }
+                match self.ask(&wanted) {
+                    Ok(ask) => due.push((Asked::of(index, wanted), ask)),
                     Err(RolloutError::Policy {
                         reason: reason @ PolicyError::PromptTooLong { .. },
                         ..
                     }) => {
                         let message = format!("the role `{role}`: {reason}");
                         attempt.outgrow(place, message, &self.setting);
-                        continue 'asked;
+                        continue 'wanted;
                     }
                     Err(error) => return Err(error),
                 }
@@ -186,23 +183,23 @@ impl<'p> Sampler<'p> {
     /// What the expert answers, if it plays the role and has something to say.
     fn known(
         &self,
-        asked: &Asked,
+        wanted: &Wanted,
         attempt: &Attempt,
     ) -> Result<Option<Completions>, PluginFailure> {
-        if !self.setting.role_map.is_experts(asked.due.role()) {
+        if !self.setting.role_map.is_experts(wanted.due.role()) {
             return Ok(None);
         }
         let said = |text: String| {
             let (tokens, logprobs, forced) = (Vec::new(), Vec::new(), Vec::new());
             let stop = StopReason::EndOfText;
             let answer = Completion { tokens, logprobs, text, stop, forced, usage: None };
-            Completions { prompt: [].into(), completions: vec![answer; asked.seeds.len()] }
+            Completions { prompt: [].into(), completions: vec![answer; wanted.seeds.len()] }
         };
-        Ok(attempt.demonstrate(&asked.due)?.map(said))
+        Ok(attempt.demonstrate(&wanted.due)?.map(said))
     }
 
-    fn ask(&self, asked: &Asked) -> Result<Ask, RolloutError> {
-        let Asked { due, policy: name, seeds } = asked;
+    fn ask(&self, wanted: &Wanted) -> Result<Ask, RolloutError> {
+        let Wanted { due, policy: name, seeds } = wanted;
         let seeds = seeds.clone();
         if let Some(remote) = self.setting.role_map.remotes().get(name) {
             let (messages, tools) = (due.messages.to_vec(), due.tools.to_vec());
@@ -229,14 +226,14 @@ impl<'p> Sampler<'p> {
     /// Remotes are asked while the engines work.
     pub(super) fn answer(
         &mut self,
-        due: Vec<(Due, Ask)>,
+        due: Vec<(Asked, Ask)>,
     ) -> Result<BTreeMap<usize, Vec<Answered>>, RolloutError> {
         let mut batches: Vec<RemoteBatch> = Vec::new();
         let mut questions: Vec<Questions> = vec![Questions::default(); self.engines.len()];
         let mut waiting = Vec::with_capacity(due.len());
         let mut known = Vec::new();
-        for (place, (due, ask)) in due.into_iter().enumerate() {
-            waiting.push(due);
+        for (place, (asked, ask)) in due.into_iter().enumerate() {
+            waiting.push(asked);
             match ask {
                 Ask::Engine(way, question) => questions[way].push((place, question)),
                 Ask::Remote(question) => join_batch(&mut batches, place, question),
@@ -255,10 +252,10 @@ impl<'p> Sampler<'p> {
         let mut all: BTreeMap<usize, _> =
             completions?.into_iter().chain(answered).chain(known).collect();
         let mut answers: BTreeMap<usize, Vec<Answered>> = BTreeMap::new();
-        for (place, due) in waiting.into_iter().enumerate() {
+        for (place, asked) in waiting.into_iter().enumerate() {
             if let Some(answered) = all.remove(&place) {
-                let (attempt, role_map) = (due.attempt, self.setting.role_map);
-                answers.entry(attempt).or_default().push(due.answered(answered, role_map)?);
+                let (attempt, role_map) = (asked.attempt, self.setting.role_map);
+                answers.entry(attempt).or_default().push(asked.answered(answered, role_map)?);
             }
         }
         Ok(answers)

@@ -12,9 +12,12 @@ use std::time::Instant;
 
 use rayon::Scope;
 
-use super::attempt::{Attempt, Setting};
-use super::collect::{Rollout, RolloutError};
-use super::sampler::{Answered, Ask, Due, Sampler};
+use super::attempt::Attempt;
+use super::collect::Rollout;
+use super::error::RolloutError;
+use super::sampler::{Ask, Asked, Sampler};
+use super::setting::Setting;
+use super::weighing::Answered;
 use troupe_model::{Completions, Engine, Question, RemoteFailure};
 
 /// Run attempts to their ends; they come back in the same order.
@@ -55,7 +58,7 @@ enum Done {
 
 /// A request of an attempt, and its place among those due.
 struct Slot {
-    due: Due,
+    asked: Asked,
     place: usize,
 }
 
@@ -150,7 +153,7 @@ impl<'s> Scheduler<'s> {
         sampler: &Sampler,
         index: usize,
         mut attempt: Attempt,
-    ) -> Result<Vec<(Due, Ask)>, RolloutError> {
+    ) -> Result<Vec<(Asked, Ask)>, RolloutError> {
         let due = sampler.due(index, &mut attempt)?;
         if due.is_empty() {
             self.ended.insert(index, attempt);
@@ -164,16 +167,16 @@ impl<'s> Scheduler<'s> {
     fn ask(
         &mut self,
         sampler: &mut Sampler,
-        due: Vec<(usize, (Due, Ask))>,
+        due: Vec<(usize, (Asked, Ask))>,
     ) -> Result<(), RolloutError> {
-        let mut asked: Vec<(Vec<Question>, Vec<_>)> = Vec::new();
-        asked.resize_with(sampler.engines.len(), Default::default);
-        for (place, (due, ask)) in due {
-            let slot = Slot { due, place };
+        let mut batches: Vec<(Vec<Question>, Vec<_>)> = Vec::new();
+        batches.resize_with(sampler.engines.len(), Default::default);
+        for (place, (asked, ask)) in due {
+            let slot = Slot { asked, place };
             match ask {
                 Ask::Engine(way, question) => {
-                    asked[way].1.push((slot, question.1.prompt.clone()));
-                    asked[way].0.push(question);
+                    batches[way].1.push((slot, question.1.prompt.clone()));
+                    batches[way].0.push(question);
                 }
                 Ask::Known(answers) => {
                     // It waits for nobody, but is heard like the others.
@@ -191,7 +194,7 @@ impl<'s> Scheduler<'s> {
                 }
             }
         }
-        for (way, (questions, slots)) in asked.into_iter().enumerate() {
+        for (way, (questions, slots)) in batches.into_iter().enumerate() {
             let tickets = sampler.engines[way].submit(&questions)?;
             self.open.extend(tickets.into_iter().map(|ticket| (way, ticket)).zip(slots));
         }
@@ -202,19 +205,19 @@ impl<'s> Scheduler<'s> {
     fn hear<'scope>(
         &mut self,
         scope: &Scope<'scope>,
-        Slot { due, place }: Slot,
+        Slot { asked, place }: Slot,
         answered: Result<Completions, RemoteFailure>,
         rollout: &mut Rollout,
     ) -> Result<(), RolloutError>
     where
         's: 'scope,
     {
-        let index = due.attempt;
-        let Some(asked) = self.asked.get_mut(&index) else { return Ok(()) };
-        let answered = due.answered(answered, self.setting.role_map)?;
+        let index = asked.attempt;
+        let Some(waiting) = self.asked.get_mut(&index) else { return Ok(()) };
+        let answered = asked.answered(answered, self.setting.role_map)?;
         rollout.count_answers(&answered);
-        asked.answers[place] = Some(answered);
-        if asked.answers.iter().all(Option::is_some)
+        waiting.answers[place] = Some(answered);
+        if waiting.answers.iter().all(Option::is_some)
             && let Some(AskedAttempt { attempt, answers }) = self.asked.remove(&index)
         {
             self.play(scope, index, attempt, Some(answers.into_iter().flatten().collect()));

@@ -1,8 +1,8 @@
 //! Which answers are drawn to a request, and which of them the episode goes on
 //! from: every way of sampling is a choice of the two.
 
-use super::attempt::Setting;
 use super::branch::choose_branch;
+use super::setting::Setting;
 use super::weighing::LookAhead;
 use troupe_core::config::{RolloutConfig, SamplingScheme};
 use troupe_core::seed::Seed;

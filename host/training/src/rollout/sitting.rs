@@ -7,10 +7,14 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
-use super::attempt::{Attempt, Setting};
-use super::collect::{RolloutError, TaskSeed, spent_on};
+use super::attempt::Attempt;
+use super::collect::spent_on;
+use super::error::RolloutError;
 use super::role_map::Policies;
-use super::sampler::{Answered, Sampler};
+use super::sampler::Sampler;
+use super::setting::Setting;
+use super::task::TaskSeed;
+use super::weighing::Answered;
 use crate::metrics::Totals;
 use troupe_core::trajectory::{Ending, Event};
 use troupe_guests::scenario::Transition;

@@ -17,6 +17,7 @@ use rayon::prelude::*;
 use troupe_core::trajectory::{Completion, Reward, Sample};
 use troupe_guests::plugin::{PluginFailure, Seat};
 use troupe_guests::scenario::{Answer, Due, Next, Position, Scenario, Transition};
+use troupe_model::RemoteFailure;
 
 /// The answers drawn for one request.
 pub(super) struct Drawn {
@@ -26,6 +27,9 @@ pub(super) struct Drawn {
     pub(super) prompt: Arc<[u32]>,
     pub(super) completions: Vec<Completion>,
 }
+
+/// What came of a request: its answers, or why they could not be had.
+pub(super) type Answered = Result<Drawn, RemoteFailure>;
 
 /// How far ahead it is looked to say what branches are worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,9 +11,6 @@ use troupe_core::config::{Config, EnsembleBy, EnsembleConfig};
 use troupe_core::storage::read_json;
 use troupe_model::{Policy, PolicyError};
 
-/// Bytes of a GiB.
-const GIB: f64 = (1_u64 << 30) as f64;
-
 /// Have the members of every policy that is several play its roles. Until it is said who answers
 /// when, they are drawn.
 pub(super) fn gather(config: &Config, role_map: &mut RoleMap) {
@@ -100,7 +97,7 @@ impl Team {
         };
         let members = self.role_map.members(name).into_iter().map(share);
         let members = members.collect::<Result<_, _>>().map_err(failed)?;
-        let cache_bytes = (config.rollout.cache_gib * GIB) as usize;
+        let cache_bytes = config.rollout.cache_bytes();
         self.role_map.connect(name, Arc::new(Council::new(members, verdict, cache_bytes)));
         Ok(ChosenBy::Together)
     }

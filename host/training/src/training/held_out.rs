@@ -65,14 +65,8 @@ impl Training {
         let best = load_step(&self.output.folder.checkpoints(), step)?;
         restore(&mut self.learning.team, &self.config, &best.path)?;
         self.publish_as(&format!("best{step}"))?;
-        let held_out = HeldOutTasks {
-            split: Split::Test,
-            from: 0,
-            tasks: self.config.validation.tasks,
-            answers: Answers::Greedy,
-            samples: 1,
-            seed: self.seed,
-        };
+        let tasks = self.config.validation.tasks;
+        let held_out = HeldOutTasks::greedy(Split::Test, tasks, self.seed);
         let test = evaluate(&self.learning.team, held_out, &self.config)?.success;
         Ok(Some(BestCheckpoint { step, validation, test }))
     }
@@ -82,14 +76,7 @@ impl Training {
     /// # Errors
     /// If they cannot answer.
     pub fn success(&self, tasks: usize) -> Result<Success, TrainingError> {
-        let held_out = HeldOutTasks {
-            split: Split::Validation,
-            from: 0,
-            tasks,
-            answers: Answers::Greedy,
-            samples: 1,
-            seed: self.seed,
-        };
+        let held_out = HeldOutTasks::greedy(Split::Validation, tasks, self.seed);
         Ok(evaluate(&self.learning.team, held_out, &self.config)?.success)
     }
 
@@ -101,9 +88,7 @@ impl Training {
         tasks: usize,
         samples: usize,
     ) -> Result<(HeldOut, Vec<Episode>), TrainingError> {
-        let seed = self.seed;
-        let greedy =
-            HeldOutTasks { split, from: 0, tasks, answers: Answers::Greedy, samples: 1, seed };
+        let greedy = HeldOutTasks::greedy(split, tasks, self.seed);
         let sampled = HeldOutTasks { answers: Answers::Sampled, samples, ..greedy };
         let asked = if self.config.validation.sampled { &[greedy, sampled][..] } else { &[greedy] };
         let (mut success, mut episodes) = (HeldOut::default(), Vec::new());
