@@ -163,7 +163,7 @@ impl Configuration {
 }
 
 impl Prompt {
-    /// The same, but the system message ends with this, whatever its user says otherwise.
+    /// The same, but the system message ends with this, whatever task its user gives.
     #[must_use]
     pub fn also(mut self, sentence: &str) -> Self {
         self.system.push(' ');

@@ -99,7 +99,7 @@ fn every_family_that_is_learned_from_counts_and_runs_have_the_same() {
     assert_ne!(text, nearer);
     fs::write(&config, nearer).unwrap();
     let (code, _, stderr) = run(&["eval", "--run", &one, "--run", &twin, "--decide"]);
-    let what = "the family `far` has another setting `max_distance` of its environment";
+    let what = "the family `far` has another value of the setting `max_distance`";
     assert!(code == 2 && stderr.contains(what), "{stderr}");
 }
 

@@ -30,14 +30,14 @@ pub enum Obstacle {
     Clock,
     /// Sums were added up in another order.
     #[error(
-        "it was computed by {0} processes, and here is one: last digits may differ, and what is \
-         drawn with them"
+        "it was computed by {0} processes and this is one: last digits may differ, and with them \
+         what is drawn"
     )]
     Processes(usize),
     /// Last digits are others here.
     #[error(
         "it was computed with the {what} `{there}`, and here is `{here}`: last digits may differ, \
-         and what is drawn with them"
+         and with them what is drawn"
     )]
     Digits {
         /// What computed it.
@@ -49,7 +49,7 @@ pub enum Obstacle {
     },
     /// Earlier steps are of something that is not here.
     #[error(
-        "its steps up to {after} are of what the run was before that was accepted to be different \
+        "its steps up to {after} were made before a change to the run was accepted \
          (--accept-changes)"
     )]
     Changed {
@@ -58,7 +58,15 @@ pub enum Obstacle {
     },
 }
 
-/// Why bits cannot be compared here; nothing if they can.
+impl Obstacle {
+    /// Whether steps can be computed even so. What a run was before a change is not here.
+    pub fn can_be_ignored(&self) -> bool {
+        !matches!(self, Obstacle::Changed { .. })
+    }
+}
+
+/// Why bits cannot be compared here; nothing if they can. What held before a change that was
+/// accepted hinders none of the steps after it.
 pub fn obstacle(manifest: &Manifest, config: &Config, device: Device) -> Option<Obstacle> {
     let is_served = !manifest.distant.is_empty()
         || !manifest.servers.is_empty()
@@ -66,15 +74,16 @@ pub fn obstacle(manifest: &Manifest, config: &Config, device: Device) -> Option<
     if is_served {
         return Some(Obstacle::Server);
     }
-    let mut budgets = manifest.sessions.iter().map(|session| &session.budget);
+    let mut budgets = manifest.sessions_since_change().map(|session| &session.budget);
     if config.train.budget.seconds.is_some() || budgets.any(|budget| budget.seconds.is_some()) {
         return Some(Obstacle::Clock);
     }
-    let processes = manifest.sessions.iter().map(|session| session.processes).max().unwrap_or(1);
+    let processes = manifest.sessions_since_change().map(|session| session.processes).max();
+    let processes = processes.unwrap_or(1);
     if processes > 1 {
         return Some(Obstacle::Processes(processes));
     }
-    let of_sessions = manifest.sessions.iter().map(|session| &session.processor);
+    let of_sessions = manifest.sessions_since_change().map(|session| &session.processor);
     digits("device", [&manifest.device], &device.to_string())
         .or_else(|| digits("processor", of_sessions.chain([&manifest.processor]), &processor()))
         .or_else(|| {
@@ -305,6 +314,22 @@ mod tests {
         assert_eq!(with(|session| session.became = Some(String::new())), changed);
         let other = with(|session| session.processor = "abacus".to_owned()).unwrap();
         assert!(matches!(other, Obstacle::Digits { what: "processor", .. }), "{other}");
+    }
+
+    #[test]
+    fn what_held_before_a_change_hinders_no_step_after_it() {
+        let since = |change: fn(&mut Session)| {
+            found(&[], |manifest| {
+                let became = Some(String::new());
+                let later = Session { after: 5, became, ..manifest.sessions[0].clone() };
+                change(&mut manifest.sessions[0]);
+                manifest.sessions.push(later);
+            })
+        };
+        let changed = Some(Obstacle::Changed { after: 5 });
+        assert_eq!(since(|session| session.processes = 2), changed);
+        assert_eq!(since(|session| session.budget.seconds = Some(1.0)), changed);
+        assert_eq!(since(|session| session.processor = "abacus".to_owned()), changed);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::{assemble, report, say_caveats};
 use troupe_cli::args::EvalArgs;
 use troupe_core::config::Config;
 use troupe_core::error::ExitCode;
-use troupe_core::statistics::{AlwaysValid, Interval, mean, pairs_for};
+use troupe_core::statistics::{AlwaysValid, Interval, mean};
 use troupe_core::storage::digest;
 use troupe_core::trajectory::Episode;
 use troupe_guests::plugin::Plugin;
@@ -31,6 +31,9 @@ const BATCH: usize = 32;
 /// The difference that is reckoned with before the start, where none was named.
 const DIFFERENCE: f64 = 0.05;
 
+/// Settings of an environment on a server that say how it is reached, and not what is played.
+const REACH: [&str; 4] = ["openenv", "token_file", "timeout_s", "sessions"];
+
 /// One of the two.
 struct Side {
     name: String,
@@ -48,7 +51,7 @@ struct Kind {
     tasks: usize,
     /// Digest of the environment's component; of an environment on a server its version.
     component: String,
-    /// The environment's settings.
+    /// The environment's settings, as far as they say what is played.
     settings: toml::Table,
     /// Digest of the records that the tasks are built from, if they are built from some.
     records: String,
@@ -80,8 +83,9 @@ pub fn run(args: &EvalArgs, device: Device) -> anyhow::Result<ExitCode> {
     let mut second = open(args, second, device)?;
     let tasks = held_out(args, &first.config);
     let (kinds, others) = (first.kinds(tasks)?, second.kinds(tasks)?);
+    let is_mixed = !first.config.mix.is_empty();
     if let Some(why) =
-        unlike((first.name.as_str(), &kinds[..]), (second.name.as_str(), &others[..]))
+        unlike((first.name.as_str(), &kinds[..]), (second.name.as_str(), &others[..]), is_mixed)
     {
         return Err(UsageError(why).into());
     }
@@ -102,7 +106,7 @@ pub fn run(args: &EvalArgs, device: Device) -> anyhow::Result<ExitCode> {
     };
     match args.json {
         true => report::line(&serde_json::to_string(&decision)?),
-        false => show(&decision, args.difference),
+        false => show(&decision, families.count(), args.difference),
     }
     Ok(ExitCode::Success)
 }
@@ -152,19 +156,28 @@ impl Kind {
             environment: environment.name().to_owned(),
             tasks: tasks.of(scenario).len(),
             component: environment.plugin().map_or(version.as_str(), Plugin::digest).to_owned(),
-            settings: scenario.environment_settings.to_table(),
+            settings: played(
+                scenario.environment_settings.to_table(),
+                environment.foreign().is_some(),
+            ),
             records: records_of(scenario, tasks)?,
         })
     }
 
+    /// A setting that both have, and not with the same value.
+    fn unequal_setting(&self, other: &Kind) -> Option<&String> {
+        let is_other = |(name, value): &(&String, &toml::Value)| {
+            other.settings.get(*name).is_some_and(|there| there != *value)
+        };
+        self.settings.iter().find(is_other).map(|(name, _)| name)
+    }
+
     /// What of the tasks is another in the other, if they are of one environment and as many.
     fn differing(&self, other: &Kind) -> Option<String> {
-        let mut names = self.settings.keys().chain(other.settings.keys());
-        let is_other = |name: &&String| self.settings.get(*name) != other.settings.get(*name);
         if (&self.environment, self.tasks) != (&other.environment, other.tasks) {
             None
-        } else if let Some(name) = names.find(is_other) {
-            Some(format!("another setting `{name}` of its environment"))
+        } else if let Some(name) = self.unequal_setting(other) {
+            Some(format!("another value of the setting `{name}`"))
         } else if self.records != other.records {
             Some("tasks of other records".to_owned())
         } else {
@@ -172,6 +185,12 @@ impl Kind {
                 .then(|| format!("another build of the environment `{}`", self.environment))
         }
     }
+}
+
+/// Those of an environment's settings that say what is played.
+fn played(mut settings: toml::Table, is_foreign: bool) -> toml::Table {
+    settings.retain(|name, _| !(is_foreign && REACH.contains(&name)));
+    settings
 }
 
 /// One digest of all records that tasks are built from.
@@ -214,7 +233,7 @@ fn batches(tasks: HeldOutTasks, rounds: usize) -> Vec<HeldOutTasks> {
 
 /// Why two runs have no tasks in common that they could be compared on, if they have not; each by
 /// its name, with its families in the order of their names.
-fn unlike(first: (&str, &[Kind]), second: (&str, &[Kind])) -> Option<String> {
+fn unlike(first: (&str, &[Kind]), second: (&str, &[Kind]), is_mixed: bool) -> Option<String> {
     let lacking = [(first, second), (second, first)].into_iter().find_map(|(run, other)| {
         let is_there = |kind: &Kind| other.1.iter().any(|like| like.family == kind.family);
         let Kind { family, .. } = run.1.iter().find(|kind| !is_there(kind))?;
@@ -222,20 +241,25 @@ fn unlike(first: (&str, &[Kind]), second: (&str, &[Kind])) -> Option<String> {
     });
     let differing = || {
         let (one, other) = first.1.iter().zip(second.1).find(|(one, other)| one != other)?;
-        if let Some(what) = one.differing(other) {
-            let (family, here, there) = (&one.family, first.0, second.0);
-            return Some(format!("the family `{family}` has {what} in `{there}` than in `{here}`"));
-        }
-        let of = |kind: &Kind, run: &str| {
-            format!("{} tasks of the environment `{}` in `{run}`", kind.tasks, kind.environment)
+        let (family, here, there) = (&one.family, first.0, second.0);
+        let Some(what) = one.differing(other) else {
+            let of = |kind: &Kind, run: &str| {
+                format!("{} tasks of the environment `{}` in `{run}`", kind.tasks, kind.environment)
+            };
+            let (one, other) = (of(one, here), of(other, there));
+            return Some(format!("the family `{family}` has {one}, and {other}"));
         };
-        let (family, one, other) = (&one.family, of(one, first.0), of(other, second.0));
-        Some(format!("the family `{family}` has {one}, and {other}"))
+        let with_one = one.unequal_setting(other).map(|name| match is_mixed {
+            true => format!("; `--set mix=[…]` with one value of its `settings.{name}` plays both"),
+            false => format!("; `--set environment.{name}=…` plays both with one"),
+        });
+        let with_one = with_one.unwrap_or_default();
+        Some(format!("the family `{family}` has {what} in `{there}` than in `{here}`{with_one}"))
     };
     let difference = lacking.or_else(differing)?;
     Some(format!(
-        "--decide compares two runs on the same tasks, and {difference}; examine them one by one: \
-         `host eval --run RUN`"
+        "--decide compares two runs on the same tasks, and {difference}; `host eval --run RUN` \
+         examines one by itself"
     ))
 }
 
@@ -255,8 +279,8 @@ fn announce(args: &EvalArgs, families: &Families) {
         "a difference of {:.1} points takes some {} tasks if the two differ on a tenth of them, {} \
          if on half; there are {}",
         100.0 * share,
-        pairs_for(share, 0.1),
-        pairs_for(share, 0.5),
+        families.tasks_for(share, 0.1),
+        families.tasks_for(share, 0.5),
         families.playable()
     ));
     if let Some(why) = families.limit() {
@@ -264,14 +288,28 @@ fn announce(args: &EvalArgs, families: &Families) {
     }
 }
 
-fn show(decision: &Decision, difference: Option<f64>) {
+/// The head of the figures, and what it does not say of the tasks that were played.
+fn heading(tasks: usize, families: usize) -> (String, Option<String>) {
+    if families < 2 {
+        return (format!("solved of {tasks} tasks"), None);
+    }
+    let each = tasks / families;
+    let played = format!("  {tasks} tasks: {each} of each of {families} families");
+    ("solved, families weighted".to_owned(), Some(played))
+}
+
+fn show(decision: &Decision, families: usize, difference: Option<f64>) {
     let Decision { runs, success, interval: Interval { low, high }, tasks, of, .. } = decision;
     let rows: Vec<Vec<String>> = runs
         .iter()
         .zip(success)
         .map(|(name, share)| vec![name.clone(), report::percent(*share)])
         .collect();
-    report::table(&["run", &format!("solved of {tasks} tasks")], &rows);
+    let (head, played) = heading(*tasks, families);
+    report::table(&["run", &head], &rows);
+    if let Some(played) = played {
+        report::line(&played);
+    }
     report::line(&format!(
         "  the second solves {:+.1} points more ({:+.1} to {:+.1}, at 95 % for all looks together)",
         100.0 * decision.difference,
@@ -319,7 +357,8 @@ mod tests {
     #[test]
     fn runs_are_compared_on_the_same_families_with_as_many_tasks() {
         let both = [kind("a", 8), kind("b", 8)];
-        let said = |first: &[Kind], second: &[Kind]| unlike(("one", first), ("other", second));
+        let said =
+            |first: &[Kind], second: &[Kind]| unlike(("one", first), ("other", second), false);
         assert_eq!(said(&both, &[kind("a", 8), kind("b", 8)]), None);
         let names = |said: Option<String>, what: &str| {
             let said = said.unwrap();
@@ -332,13 +371,50 @@ mod tests {
         names(said(&both, &fewer), differ);
         let elsewhere = [Kind { environment: "board".to_owned(), ..kind("a", 8) }];
         names(said(&both[..1], &elsewhere), "8 tasks of the environment `board` in `other`");
-        let settings = toml::Table::from_iter([("size".to_owned(), toml::Value::from(6))]);
         for (tasks, differ) in [
-            (Kind { settings, ..kind("a", 8) }, "another setting `size` of its environment"),
             (Kind { records: "0f".to_owned(), ..kind("a", 8) }, "tasks of other records"),
             (Kind { component: "0f".to_owned(), ..kind("a", 8) }, "another build of the"),
         ] {
             names(said(&both[..1], &[tasks]), &format!("the family `a` has {differ}"));
         }
+    }
+
+    #[test]
+    fn of_runs_with_other_values_of_a_setting_it_is_said_how_both_are_played_with_one() {
+        let sized = |size: i64| {
+            let settings = toml::Table::from_iter([("size".to_owned(), size.into())]);
+            [Kind { settings, ..kind("a", 8) }]
+        };
+        let said = |is_mixed: bool| {
+            let (one, other) = (sized(5), sized(6));
+            unlike(("one", &one[..]), ("other", &other[..]), is_mixed).unwrap_or_default()
+        };
+        let what = "`a` has another value of the setting `size` in `other` than in `one`";
+        for (said, way) in
+            [(said(false), "`--set environment.size=…`"), (said(true), "its `settings.size`")]
+        {
+            assert!(said.contains(what) && said.contains(way), "{said}");
+        }
+    }
+
+    #[test]
+    fn how_a_server_is_reached_is_no_part_of_what_is_played() {
+        let settings: toml::Table =
+            "openenv = 'http://h:1'\ntoken_file = 'x'\ntimeout_s = 5\nsessions = 2\nreset = '{}'"
+                .parse()
+                .unwrap();
+        let names = |is_foreign: bool| -> Vec<String> {
+            played(settings.clone(), is_foreign).keys().cloned().collect()
+        };
+        assert_eq!(names(true), ["reset"]);
+        assert_eq!(names(false).len(), 5, "a component may call anything so");
+    }
+
+    #[test]
+    fn a_figure_over_families_is_not_called_a_share_of_the_tasks_that_were_played() {
+        assert_eq!(heading(512, 1), ("solved of 512 tasks".to_owned(), None));
+        let (head, played) = heading(512, 2);
+        assert_eq!(head, "solved, families weighted");
+        assert!(played.is_some_and(|line| line.contains("512 tasks: 256 of each of 2 families")));
     }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::again::{Again, config_of, obstacle, share_all};
+use super::again::{Again, Obstacle, config_of, obstacle, share_all};
 use super::report;
 use troupe_cli::args::{ReplayArgs, Swapped, Weighed};
 use troupe_core::config::{Config, Store};
@@ -27,24 +27,26 @@ pub fn run(
     device: impl Fn() -> Result<Device, PolicyError>,
 ) -> anyhow::Result<ExitCode> {
     let config = config_of(&args.run, &args.run)?;
+    let manifest: Manifest = read_json(&args.run.join("manifest.json"))?;
+    let at = args.at as usize;
+    let store = store_of(at, &manifest, &config);
     if args.groups {
-        needs_all_rows("--groups", &config)?;
+        needs_all_rows("--groups", store)?;
         return groups::list(args, &config);
     }
     if !args.swap_sample.is_empty() {
-        needs_all_rows("--swap-sample", &config)?;
+        needs_all_rows("--swap-sample", store)?;
     }
     let meddling = meddling(args);
-    let at = args.at as usize;
     let is_changed = !args.set.is_empty() || meddling != meddling_at(at, BTreeMap::new());
     if !is_changed && !args.influence {
         let message = "nothing is to be otherwise; say what with --set, --drop-group, \
                        --weigh-group or --swap-sample, or ask for --influence";
         return Err(UsageError(message.to_owned()).into());
     }
-    let manifest: Manifest = read_json(&args.run.join("manifest.json"))?;
     let device = device()?;
-    if let Some(obstacle) = obstacle(&manifest, &config, device) {
+    let obstacle = obstacle(&manifest, &config, device);
+    if let Some(obstacle) = obstacle.filter(|obstacle| hinders(obstacle, at)) {
         report::note(&format!("note: the run cannot be repeated exactly here: {obstacle}"));
     }
     let again = Again { run: &args.run, manifest: &manifest, device };
@@ -61,15 +63,33 @@ pub fn run(
     Ok(ExitCode::Success)
 }
 
-/// Refuse what counts the rows of a table in a run whose tables have not all answers.
-fn needs_all_rows(asked: &str, config: &Config) -> Result<(), UsageError> {
-    if config.rollout.store == Store::All {
+/// Which answers of a step were stored.
+fn store_of(step: usize, manifest: &Manifest, config: &Config) -> Store {
+    manifest.session_after(step - 1).map_or(config.rollout.store, |session| session.store)
+}
+
+/// Refuse what counts the rows of a table that has not all answers.
+fn needs_all_rows(asked: &str, store: Store) -> Result<(), UsageError> {
+    if store == Store::All {
         return Ok(());
     }
     Err(UsageError(format!(
-        "{asked} counts all answers of a step, and the run did not store them all; it takes a run \
-         with rollout.store = \"all\""
+        "{asked} counts all answers of a step, and of this one the run did not store them all; it \
+         takes a step that was played with rollout.store = \"all\""
     )))
+}
+
+/// Whether it keeps a step, and those that follow, from being repeated; a change does not that was
+/// accepted before.
+fn hinders(obstacle: &Obstacle, step: usize) -> bool {
+    !matches!(obstacle, Obstacle::Changed { after } if *after < step)
+}
+
+/// The checkpoint from which the run comes to a step as it did. Where it was accepted to be
+/// something else before that, none from before the change is one.
+fn start(kept: &[usize], before: usize, changed: Option<usize>) -> Option<usize> {
+    let since = changed.filter(|after| *after <= before).unwrap_or(0);
+    kept.iter().copied().filter(|step| (since..=before).contains(step)).max()
 }
 
 fn meddling_at(step: usize, factors: BTreeMap<usize, f32>) -> Meddling {
@@ -127,10 +147,13 @@ impl<'r> Crossroads<'r> {
     fn reach(again: &'r Again<'r>, at: u32, args: &ReplayArgs) -> anyhow::Result<Self> {
         let (before, steps) = (at as usize - 1, args.steps as usize);
         let kept = steps_of(&args.run.join("checkpoints"))?;
-        let from = kept.iter().copied().filter(|step| *step <= before).max();
+        let from = start(&kept, before, again.manifest.changed_after());
         let from = from.ok_or_else(|| StorageError::Unfit {
             path: args.run.clone(),
-            reason: format!("it kept no checkpoint before step {at}"),
+            reason: format!(
+                "it kept no checkpoint before step {at}, or none since a change to the run was \
+                 accepted (--accept-changes)"
+            ),
         })?;
         let folder = tempfile::tempdir()?;
         let road = Crossroads { again, folder, before, steps, tasks: args.tasks as usize };
@@ -266,6 +289,8 @@ pub(super) fn table_of(run: &Path, step: usize) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::inventory::example;
+    use troupe_training::manifest::Session;
 
     fn future(steps: std::ops::RangeInclusive<usize>, solved: usize) -> Future {
         let seen = |step: usize| Seen {
@@ -293,12 +318,32 @@ mod tests {
 
     #[test]
     fn rows_are_counted_only_where_all_were_stored() {
-        let mut config = Config::default();
-        assert!(needs_all_rows("--groups", &config).is_ok());
-        for store in [Store::Kept, Store::None] {
-            config.rollout.store = store;
-            let said = needs_all_rows("--groups", &config).unwrap_err().to_string();
+        let stored = Config::default();
+        let mut manifest = example(&stored);
+        let later = Session { after: 5, store: Store::Kept, ..manifest.sessions[0].clone() };
+        manifest.sessions.push(later);
+        // What holds now says nothing of steps that were played before.
+        for store in [Store::All, Store::Kept] {
+            let mut now = stored.clone();
+            now.rollout.store = store;
+            let asked = |step| needs_all_rows("--groups", store_of(step, &manifest, &now));
+            assert!(asked(5).is_ok());
+            let said = asked(6).unwrap_err().to_string();
             assert!(said.starts_with("--groups") && said.contains("rollout.store"), "{said}");
         }
+        manifest.sessions.clear();
+        assert_eq!(store_of(3, &manifest, &stored), stored.rollout.store);
+    }
+
+    #[test]
+    fn steps_after_a_change_are_repeated_from_a_checkpoint_after_it() {
+        let kept = [0, 4, 8, 12];
+        assert_eq!(start(&kept, 9, None), Some(8));
+        assert_eq!(start(&kept, 9, Some(8)), Some(8));
+        assert_eq!(start(&kept, 9, Some(9)), None);
+        assert_eq!(start(&kept, 9, Some(10)), Some(8));
+        let changed = Obstacle::Changed { after: 8 };
+        assert!(hinders(&changed, 8) && !hinders(&changed, 9));
+        assert!(hinders(&Obstacle::Processes(2), 9));
     }
 }

@@ -69,27 +69,34 @@ pub fn run(
     };
     // What is known to be broken is not worth computing.
     if args.steps > 0 && verdict.faults.is_empty() {
-        let obstacle = obstacle(&manifest, &config, device).filter(|_| !args.anyway);
-        let mut why = obstacle.as_ref().map(ToString::to_string);
-        match obstacle {
+        let obstacle = obstacle(&manifest, &config, device)
+            .filter(|obstacle| !args.anyway || !obstacle.can_be_ignored());
+        let nor = match &obstacle {
             None | Some(Obstacle::Changed { .. }) => {
                 recompute(args, &manifest, device, &chain, &mut verdict)?;
+                None
             }
             // A card computes in other ways, and not only in other orders.
             Some(Obstacle::Digits { what: "processor", .. }) => {
-                let nor = bound(args, &manifest, device, &mut verdict)?;
-                let nor = nor.map(|nor| format!("; nor are its weights bounded: {nor}"));
-                why = why.map(|why| why + &nor.unwrap_or_default());
+                bound(args, &manifest, device, &mut verdict)?
             }
-            Some(_) => {}
-        }
-        verdict.not_recomputed = why;
+            Some(_) => None,
+        };
+        verdict.not_recomputed = obstacle.map(|obstacle| why(&obstacle, nor));
     }
     match args.json {
         true => report::line(&serde_json::to_string(&verdict)?),
         false => show(&verdict),
     }
     Ok(if verdict.faults.is_empty() { ExitCode::Success } else { ExitCode::Check })
+}
+
+/// Why not every step can be computed again to the bit, nor its weights bounded, and what computes
+/// them even so.
+fn why(obstacle: &Obstacle, nor: Option<&str>) -> String {
+    let nor = nor.map(|nor| format!("; nor are its weights bounded: {nor}")).unwrap_or_default();
+    let even_so = if obstacle.can_be_ignored() { " (--anyway computes even so)" } else { "" };
+    format!("{obstacle}{nor}{even_so}")
 }
 
 fn manifest_of(run: &Path) -> Result<Manifest, StorageError> {
@@ -104,7 +111,7 @@ fn recompute(
     verdict: &mut Verdict,
 ) -> anyhow::Result<()> {
     let mut checkpoints = steps_of(&args.run.join("checkpoints"))?;
-    let since = manifest.changed_after().filter(|_| !args.anyway).unwrap_or(0);
+    let since = manifest.changed_after().unwrap_or(0);
     checkpoints.retain(|step| *step >= since);
     let (eligible, chosen) = choose(args, &checkpoints, verdict.steps);
     let stretches = plan(&chosen, &checkpoints);
@@ -163,9 +170,9 @@ fn bound(
 
 /// Why stored answers do not say what steps made of them, if they do not.
 fn unbounded(manifest: &Manifest, config: &Config) -> Option<&'static str> {
-    let mut stores = manifest.sessions.iter().map(|session| session.store);
+    let mut stores = manifest.sessions_since_change().map(|session| session.store);
     let is_partial = config.rollout.store == Store::Kept || stores.any(|it| it == Store::Kept);
-    let mut budgets = manifest.sessions.iter().map(|session| &session.budget);
+    let mut budgets = manifest.sessions_since_change().map(|session| &session.budget);
     let is_spent = |budget: &Budget| *budget != Budget::default();
     let families = config.families();
     let reasons = [
@@ -220,7 +227,7 @@ fn show(verdict: &Verdict) {
             true => "no step was computed again to the bit",
             false => "not every step can be computed again to the bit",
         };
-        report::line(&format!("  – {what}: {why} (--anyway computes even so)"));
+        report::line(&format!("  – {what}: {why}"));
     }
     let within = |bounds: &&Bounds| !faults.iter().any(|fault| bounds.is_meant_by(fault));
     for Bounds { from, to, policy, differs, orders } in bounds.iter().filter(within) {
@@ -257,6 +264,7 @@ fn show(verdict: &Verdict) {
 mod tests {
     use super::*;
     use crate::inventory::example;
+    use troupe_training::manifest::Session;
 
     #[test]
     fn stored_answers_bound_weights_only_where_they_are_all_that_a_step_depends_on() {
@@ -284,5 +292,17 @@ mod tests {
         let mut partly = example(&whole);
         partly.sessions[0].store = Store::Kept;
         assert!(unbounded(&partly, &whole).is_some());
+        let (after, became) = (5, Some(String::new()));
+        let since = Session { after, became, ..Session::of(&whole, after, 1) };
+        partly.sessions.push(since);
+        assert_eq!(unbounded(&partly, &whole), None, "only steps since the change are looked at");
+    }
+
+    #[test]
+    fn anyway_is_suggested_only_where_it_computes_more() {
+        let said = why(&Obstacle::Processes(2), Some("critics judge its answers"));
+        assert!(said.contains("bounded: critics") && said.ends_with("(--anyway computes even so)"));
+        let said = why(&Obstacle::Changed { after: 6 }, None);
+        assert!(said.contains("steps up to 6") && !said.contains("--anyway"), "{said}");
     }
 }

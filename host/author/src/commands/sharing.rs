@@ -193,7 +193,9 @@ fn remember(
     terminal::note(&match kept {
         None => format!("`{file}` says which component that is"),
         Some(kept) => format!(
-            "`{file}` still says that `{reference}` is {SHA256}{kept}; `--update` writes this one"
+            "`{file}` still says that `{reference}` is {SHA256}{kept}; `host plugin pull {} \
+             --update` writes this one",
+            quoted(&pinned.to_string())
         ),
     });
     Ok(())

@@ -61,19 +61,6 @@ impl Config {
             "a remote policy has no weights here, so no `path` and no `base`, and is the base \
              of none; it is loaded here or asked there, not both",
         )?;
-        for (key, is_set) in [
-            ("chat", policy.chat.is_some()),
-            ("dtype", policy.dtype.is_some()),
-            ("learning_rate", policy.learning_rate.is_some()),
-        ] {
-            require(
-                !is_set,
-                &format!("policies.{name}.{key}"),
-                "it says nothing to the server of a remote policy, which has its own; leave it \
-                 out. What the server's chat template is told stands in \
-                 `remote.chat_template_kwargs`",
-            )?;
-        }
         remote.check(&format!("policies.{name}.remote"))
     }
 

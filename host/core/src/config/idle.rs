@@ -211,7 +211,17 @@ impl PolicyConfig {
             &[
                 (SHAPE, is_shaped, "its weights have the shape of where they come from"),
                 (&["every"], self.snapshot_of.is_some(), "it is nobody's snapshot (snapshot_of)"),
-                (&["learning_rate"], self.train, "it is not trained (train = false)"),
+                (
+                    &["learning_rate"],
+                    self.train || self.remote.is_some(),
+                    "it is not trained (train = false)",
+                ),
+                (
+                    &["chat", "dtype", "learning_rate"],
+                    self.remote.is_none(),
+                    "a remote policy's server has its own; its chat template is told by \
+                     `remote.chat_template_kwargs`",
+                ),
             ],
         );
         if let Some(lora) = &self.lora {

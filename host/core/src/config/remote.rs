@@ -106,12 +106,16 @@ mod tests {
     }
 
     #[test]
-    fn what_would_be_said_to_weights_that_are_loaded_here_is_refused_of_a_remote_policy() {
+    fn what_would_be_said_to_weights_that_are_loaded_here_does_nothing_to_a_remote_policy() {
         for set in ["chat.enable_thinking=true", "dtype=bfloat16", "learning_rate=0.001"] {
-            let message = load(&[URL, &format!("policies.coder.{set}")]).unwrap_err();
+            // Runs of earlier hosts have it in their configurations.
+            let untrained = "policies.coder.train=false";
+            let config = load(&[URL, untrained, &format!("policies.coder.{set}")]).unwrap();
             let key = set.split(['.', '=']).next().unwrap();
-            assert!(message.contains(&format!("`policies.coder.{key}`")), "{message}");
-            assert!(message.contains("`remote.chat_template_kwargs`"), "{message}");
+            let idle = config.idle_settings();
+            assert_eq!(idle.len(), 1, "{idle:?}");
+            assert_eq!(idle[0].key, format!("policies.coder.{key}"));
+            assert!(idle[0].why.contains("`remote.chat_template_kwargs`"), "{idle:?}");
         }
     }
 

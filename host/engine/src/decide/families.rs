@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Kind;
-use troupe_core::statistics::AlwaysValid;
+use troupe_core::statistics::{AlwaysValid, pairs_for};
 
 /// By family, the share of each task's episodes that solved it.
 pub(super) type Solved = BTreeMap<String, Vec<f64>>;
@@ -36,6 +36,17 @@ impl Families {
     /// The tasks of all rounds.
     pub(super) fn playable(&self) -> usize {
         self.rounds() * self.count()
+    }
+
+    /// About how many tasks it takes to show a difference of the weighted shares, where so large a
+    /// share of tasks differ. It takes more where one family weighs more than the others, as no
+    /// more of its tasks are played than of theirs.
+    pub(super) fn tasks_for(&self, difference: f64, differing: f64) -> usize {
+        let sizes = || self.0.iter().map(|kind| kind.tasks as f64);
+        let all: f64 = sizes().sum();
+        let squares: f64 = sizes().map(|tasks| tasks * tasks).sum();
+        let spread = self.count() as f64 * squares / (all * all);
+        (pairs_for(difference, differing) as f64 * spread).round() as usize
     }
 
     /// Which family keeps others from being played to their end, if one does.
@@ -101,6 +112,16 @@ mod tests {
         let said = families(&[("a", 40), ("b", 5)]).limit().unwrap();
         assert!(said.contains("as `b` has, 5"), "{said}");
         assert_eq!(families(&[("a", 40), ("b", 40)]).limit(), None);
+    }
+
+    #[test]
+    fn it_takes_more_tasks_where_one_family_weighs_more_than_the_others() {
+        let tasks = |kinds: &[(&str, usize)]| families(kinds).tasks_for(0.05, 0.5);
+        let pairs = pairs_for(0.05, 0.5);
+        assert_eq!(tasks(&[("a", 40)]), pairs);
+        assert_eq!(tasks(&[("a", 40), ("b", 40), ("c", 40)]), pairs);
+        // Three quarters and a quarter: 2 · (9 + 1) / 16.
+        assert_eq!(tasks(&[("a", 120), ("b", 40)]), (1.25 * pairs as f64).round() as usize);
     }
 
     #[test]

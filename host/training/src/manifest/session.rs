@@ -43,6 +43,11 @@ impl Session {
         }
     }
 
+    /// Whether a run for which it held came so far. One with a budget goes on until that is spent.
+    fn reaches(&self, step: usize) -> bool {
+        step <= self.steps || self.budget != Budget::default()
+    }
+
     /// Whether the same holds as before.
     fn is_like(&self, before: &Session) -> bool {
         let (after, became) = (before.after, before.became.clone());
@@ -67,6 +72,13 @@ impl Manifest {
         changed.map(|session| session.after)
     }
 
+    /// What held since the run became what it is, which it was from the first step on unless it was
+    /// accepted to be something else.
+    pub fn sessions_since_change(&self) -> impl Iterator<Item = &Session> {
+        let since = self.changed_after().unwrap_or(0);
+        self.sessions.iter().filter(move |session| session.after >= since)
+    }
+
     /// What the run was made of from the step after this one on, if it was accepted to be
     /// something else from there on.
     pub(crate) fn became_after(&self, step: usize) -> Option<String> {
@@ -78,11 +90,13 @@ impl Manifest {
 
     /// The sessions, now that `now` goes on with the run, as something else if that was accepted.
     /// Those that left nothing are gone. A run that recorded none had one, as its configuration
-    /// says.
+    /// says, unless it has come further than that goes: how far it was to go was changed, and
+    /// nobody knows after which step.
     pub(crate) fn sessions_with(&self, now: &Manifest, is_changed: bool) -> Vec<Session> {
         let mut sessions = self.sessions.clone();
         if sessions.is_empty() {
-            sessions.extend(self.unrecorded());
+            let reached = now.sessions.first().map_or(0, |session| session.after);
+            sessions.extend(self.unrecorded().filter(|session| session.reaches(reached)));
         }
         for session in &now.sessions {
             let (left, gone): (Vec<Session>, Vec<Session>) =
@@ -166,12 +180,27 @@ mod tests {
     }
 
     #[test]
+    fn of_a_run_that_was_extended_before_sessions_were_recorded_it_is_not_known_what_held() {
+        let extended = Manifest { sessions: Vec::new(), ..manifest(&["train.steps=60"]) };
+        let longer = resumed(&extended, &now(100, 1, &["train.steps=150"]), false);
+        assert_eq!(steps(&longer), [(100, 150)]);
+        assert_eq!(longer.session_after(70), None);
+        let budget = &["train.steps=60", "train.budget.samples=9000"];
+        let begun = Manifest { sessions: Vec::new(), ..manifest(budget) };
+        assert_eq!(steps(&resumed(&begun, &now(100, 1, budget), false)), [(0, 60)]);
+    }
+
+    #[test]
     fn a_run_that_became_something_else_says_after_which_step_and_what() {
         let first = manifest(&[]);
         assert_eq!((first.changed_after(), first.became_after(0)), (None, None));
         let second = resumed(&first, &now(5, 1, &["train.clip_high=0.3"]), true);
         let third = resumed(&second, &now(9, 1, &["train.clip_high=0.4"]), true);
         assert_eq!((second.changed_after(), third.changed_after()), (Some(5), Some(9)));
+        let since = |run: &Manifest| -> Vec<usize> {
+            run.sessions_since_change().map(|session| session.after).collect()
+        };
+        assert_eq!([since(&first), since(&second), since(&third)], [[0], [5], [9]]);
         assert_eq!(second.became_after(5), Some(second.made_of()));
         assert_eq!(third.became_after(5), Some(second.made_of()));
         assert_eq!(third.became_after(9), Some(third.made_of()));

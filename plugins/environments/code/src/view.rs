@@ -52,8 +52,8 @@ fn on_tests(challenge: &Challenge, wanted: usize) -> String {
     };
     format!(
         "Tests are given as a list in JSON, such as\n{}\n\
-         Write {count} of them. A test counts if its input is none of the examples' and none of \
-         another test's.",
+         Whoever is asked for tests writes {count} of them. A test counts if its input is none of \
+         the examples' and none of another test's.",
         suite::notation(challenge)
     )
 }

@@ -184,8 +184,8 @@ fn where_only_code_says_what_is_right_nobody_is_asked_for_tests_or_paid_or_charg
 fn a_tester_is_told_how_many_tests_are_wanted_and_looked_at() {
     let rules =
         |wanted: i32| start(&team().with("wanted_tests", wanted)).rules(&Seat::new("tester"));
-    assert!(rules(3).contains("Write 3 to 8 of them."), "{}", rules(3));
-    assert!(rules(8).contains("Write 8 of them."), "{}", rules(8));
+    assert!(rules(3).contains("writes 3 to 8 of them."), "{}", rules(3));
+    assert!(rules(8).contains("writes 8 of them."), "{}", rules(8));
 }
 
 #[test]

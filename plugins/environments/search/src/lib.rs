@@ -263,7 +263,15 @@ impl Search {
     /// Whether what counts of a query stands where the form calls it an answer.
     fn is_named_answer(&self, Action { kind, text }: &Action) -> bool {
         let found = |kind: &str| self.format.find(kind, text).ok();
-        matches!(self.format, Format::Tagged | Format::Json) && found(kind) == found(ANSWERING)
+        match self.format {
+            // The same words may stand in both places.
+            Format::Tagged => {
+                let place = |kind: &str| found(kind).map(|found| found.as_ptr());
+                place(kind) == place(ANSWERING)
+            }
+            Format::Json => found(kind) == found(ANSWERING),
+            _ => false,
+        }
     }
 
     fn search(&mut self, query: &str) -> Result<Outcome, Problem> {

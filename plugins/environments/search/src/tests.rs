@@ -59,6 +59,10 @@ fn in_every_form_a_query_is_told_from_an_answer() {
         let text = text.replace("GOLD", &game.question.answers[0]);
         assert_eq!(act(&mut game, "query", &text).status, Status::Solved, "{format}");
     }
+    let mut game = start("tagged");
+    let gold = &game.question.answers[0];
+    let both = format!("<answer>{gold}</answer>? First <query>{gold}</query>");
+    assert_eq!(act(&mut game, "query", &both).status, Status::Ongoing);
 }
 
 #[test]

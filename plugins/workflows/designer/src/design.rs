@@ -54,8 +54,8 @@ impl Design {
     /// What a designer is told of how large a design may be.
     pub fn limits(executors: u32) -> String {
         format!(
-            "A team has at most {executors} members, and an order at most {ORDER} names. A name \
-             has at most {NAME} characters, a task at most {TASK}."
+            "Members of a team: {executors} at most. Names in an order: {ORDER} at most. \
+             Characters of a name: {NAME} at most; of a task: {TASK} at most."
         )
     }
 

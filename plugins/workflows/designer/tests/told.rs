@@ -40,7 +40,7 @@ fn the_designer_is_told_how_large_a_team_may_be() {
     let team = Rehearsal::<Designer>::of_language_models(&["moves"], &[("executors", 2.into())]);
     let told = team.prompt("designer")[0].text();
     assert!(
-        told.contains("A team has at most 2 members, and an order at most 16 names."),
+        told.contains("Members of a team: 2 at most. Names in an order: 16 at most."),
         "{told}"
     );
 }

@@ -121,8 +121,8 @@ impl Workflow for PlannerWorkers {
         let workers: usize = briefing.settings.integer("workers")?;
         let turns: u32 = briefing.settings.integer("turns")?;
         let limits = format!(
-            "At most {workers} of your instructions are carried out, the first ones. A worker sees \
-             the first {SHOWN} characters of its instruction and has at most {turns} turns for it."
+            "Instructions that are carried out: {workers} at most, the first ones. Characters of \
+             an instruction that its worker sees: {SHOWN}. Turns that it has: {turns} at most."
         );
         Ok(PlannerWorkers {
             planner: PLANNER.begin(briefing, None)?.also(&limits),

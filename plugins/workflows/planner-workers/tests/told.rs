@@ -41,7 +41,7 @@ fn a_plan_is_worth_all_that_its_workers_do_and_being_done_what_is_done_next() {
 fn the_planner_is_told_how_much_of_its_plan_is_carried_out() {
     let chosen = [("workers", 3.into()), ("turns", 4.into())];
     let told = Team::of_language_models(&["moves"], &chosen).prompt("planner")[0].text();
-    for limit in ["At most 3 of your instructions", "500 characters", "at most 4 turns"] {
+    for limit in ["carried out: 3 at most", "its worker sees: 500", "Turns that it has: 4"] {
         assert!(told.contains(limit), "{told}");
     }
 }

@@ -82,7 +82,9 @@ fn read(text: &str) -> Option<(String, Reproducer)> {
     let split =
         Split::ALL.into_iter().find(|split| Some(split.name()) == json["split"].as_str())?;
     let number = |key: &str| u32::try_from(json[key].as_u64()?).ok();
-    let (seed, from) = (number("seed")?, number("from")?);
+    let seed = number("seed")?;
+    // Earlier reports do not say among which tasks it was.
+    let from = if json["from"].is_null() { seed } else { number("from")? };
     let setting = |(name, value): (&String, &Json)| {
         let value = match value {
             Json::Bool(value) => Value::Flag(*value),
