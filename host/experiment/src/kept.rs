@@ -214,7 +214,8 @@ fn is_cell(file: &str, row: &str) -> bool {
     seed.is_some_and(|seed| seed.parse::<u64>().is_ok())
 }
 
-/// A configuration without what only says where things lie.
+/// A configuration without what only says where things lie, and which build of a component is
+/// meant: a cell names the build that made it, whatever was granted to it.
 fn settings(config: &Config) -> toml::Table {
     let mut bare = config.clone();
     bare.run = Default::default();
@@ -222,6 +223,9 @@ fn settings(config: &Config) -> toml::Table {
     bare.plugins.files = bare.plugins.files.iter().map(name).collect();
     bare.plugins.path.clear();
     bare.sandbox.interpreters = bare.sandbox.interpreters.iter().map(name).collect();
+    for grantee in bare.sandbox.grant.iter_mut().chain(&mut bare.retrieval.grant) {
+        grantee.digest = None;
+    }
     // What was written as TOML is TOML.
     bare.to_toml().parse().unwrap_or_default()
 }

@@ -57,6 +57,17 @@ fn a_cell_that_was_made_otherwise_is_refused_by_name_whatever_its_seed() {
     let said = of(row, &plain, 1).unwrap_err();
     assert!(said.contains("the row `b`, in which `train.steps` 100 where it is 9"), "{said}");
     row.lenders.clear();
+    // A component that was built anew is granted what it was granted.
+    let grant = |digit: &str| format!("sandbox.grant=[\"maze@sha256:{}\"]", digit.repeat(64));
+    row.config = config(&[&grant("a")]);
+    let granted = KeptCells::below(&done.folder.file("granted"));
+    done.plan.keep_cells(&granted, &done.folder).unwrap();
+    let row = &mut done.plan.rows[0];
+    let experiment = ExperimentFile { seeds: vec![1], ..parse(&plain).unwrap() };
+    row.config = config(&[&grant("b")]);
+    assert_eq!(granted.of(row, &experiment).unwrap().len(), 1);
+    row.config = config(&["sandbox.grant=[\"other\"]"]);
+    assert!(granted.of(row, &experiment).unwrap_err().to_string().contains("`sandbox.grant`"));
     // Seeds that stand beside others are as these were made.
     row.config = config(&["train.steps=9"]);
     for seed in [1, 7] {
