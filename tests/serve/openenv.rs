@@ -396,12 +396,16 @@ fn a_session_is_had_as_tools_and_through_a_socket_at_once() {
     drop(stranger);
     assert_eq!(tool("fly", json!({}))["error"]["code"], -32602);
     assert_eq!(call("tools/fly", json!({}))["error"]["code"], -32601);
+    let notification = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    let told = server.post("/mcp", &notification.to_string());
+    assert_eq!((told.status, told.body.as_str()), (202, ""));
     drop(socket);
     assert_eq!(call("openenv/session/close", json!({"session_id": id}))["result"]["closed"], true);
     assert_eq!(tool("observe", json!({}))["error"]["code"], -32602);
     wait_until_empty(&server);
 
     let mut socket = Socket::at(&server, "/mcp", "").unwrap();
+    socket.say(&notification);
     let begin = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "begin", "arguments": {"seed": 3}}});
     assert_eq!(
         socket.ask(&begin)["result"]["structuredContent"]["observation"],

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What answers requests.
 pub trait Api: Send + Sync + 'static {
-    /// The answer. Every request has a thread while it is made.
+    /// The answer. A request that brings something has a thread while it is made; to any other it
+    /// is made at once, as others wait for it.
     fn answer(&self, request: &ApiRequest) -> ApiResponse;
 }
 

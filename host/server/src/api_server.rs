@@ -22,10 +22,12 @@ use super::body;
 use super::error::ServeError;
 use super::guard::admit;
 use super::http_server::{HttpServer, Terms};
-use super::queue::Queue;
+use super::queue::{Place, Queue};
 use super::refusal::Refusal;
 use super::token::Token;
 
+/// Where anybody learns whether it serves, as of an environment.
+const HEALTH: &str = "/health";
 /// Pieces of an answer that wait for a client to take them.
 const WAITING_PIECES: usize = 64;
 
@@ -90,7 +92,10 @@ impl ApiServer {
 
     async fn answer(&self, request: Request) -> Result<Response, Refusal> {
         admit(request.headers(), self.options.token.is_some())?;
+        let path = request.uri().path().to_owned();
+        let is_open = path == HEALTH && *request.method() == Method::GET;
         if let Some(token) = &self.options.token
+            && !is_open
             && !token.is_shown(request.headers())
         {
             return Err(Refusal::unauthorized());
@@ -100,7 +105,11 @@ impl ApiServer {
             Method::POST => true,
             _ => return Err(Refusal::wrong_method(HeaderValue::from_static("GET or POST"))),
         };
-        let path = request.uri().path().to_owned();
+        if !is_post {
+            body::discard(request.into_body(), self.options.patience).await;
+            // It costs next to nothing, and is asked above all when there is no place left.
+            return Ok(respond(self.api.answer(&ApiRequest::new(&path, None)), None));
+        }
         let Some(place) = self.queue.enter() else {
             body::discard(request.into_body(), self.options.patience).await;
             return Err(Refusal::overloaded());
@@ -112,26 +121,31 @@ impl ApiServer {
         let leaves = Leaves(left.clone());
         let request = ApiRequest { path, is_post, body, left };
         let api = self.api.clone();
-        let response =
-            spawn_blocking(move || api.answer(&request)).await.map_err(Refusal::internal)?;
+        // What it brings is held until it is answered, even if the client leaves: so is its place.
+        let answer = move || (api.answer(&request), place);
+        let (response, place) = spawn_blocking(answer).await.map_err(Refusal::internal)?;
         drop(leaves);
-        Ok(match response {
-            ApiResponse::Json(status, text) => {
-                let status =
-                    StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-                (status, [(CONTENT_TYPE, "application/json")], text).into_response()
-            }
-            ApiResponse::Events(events) => {
-                let (sender, mut pieces) = channel(WAITING_PIECES);
-                spawn_blocking(move || {
-                    send_all(events, &sender);
-                    drop(place);
-                });
-                let headers = [(CONTENT_TYPE, "text/event-stream"), (CACHE_CONTROL, "no-store")];
-                let pieces = poll_fn(move |context| pieces.poll_recv(context));
-                (headers, Body::from_stream(pieces)).into_response()
-            }
-        })
+        Ok(respond(response, Some(place)))
+    }
+}
+
+/// What is sent; the place is kept until all of it is.
+fn respond(response: ApiResponse, place: Option<Arc<Place>>) -> Response {
+    match response {
+        ApiResponse::Json(status, text) => {
+            let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+            (status, [(CONTENT_TYPE, "application/json")], text).into_response()
+        }
+        ApiResponse::Events(events) => {
+            let (sender, mut pieces) = channel(WAITING_PIECES);
+            spawn_blocking(move || {
+                send_all(events, &sender);
+                drop(place);
+            });
+            let headers = [(CONTENT_TYPE, "text/event-stream"), (CACHE_CONTROL, "no-store")];
+            let pieces = poll_fn(move |context| pieces.poll_recv(context));
+            (headers, Body::from_stream(pieces)).into_response()
+        }
     }
 }
 
@@ -152,5 +166,81 @@ fn send_all(
         if to.blocking_send(Ok(format!("data: {event}\n\n"))).is_err() {
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::Future;
+    use std::pin::pin;
+    use std::sync::Mutex;
+    use std::sync::mpsc::{Receiver, channel};
+    use std::task::{Context, Waker};
+
+    use super::*;
+
+    /// Takes as long over what is brought as it is not told to go on.
+    struct Slow(Mutex<Receiver<()>>);
+
+    impl Api for Slow {
+        fn answer(&self, request: &ApiRequest) -> ApiResponse {
+            if request.is_post {
+                let _ = self.0.lock().unwrap().recv();
+            }
+            ApiResponse::Json(200, "{}".to_owned())
+        }
+    }
+
+    fn server(told: Receiver<()>, token: Option<Token>) -> ApiServer {
+        let options = ApiOptions {
+            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            token,
+            requests: 1,
+            body_bytes: 1 << 10,
+            patience: Duration::from_secs(60),
+        };
+        ApiServer::new(Slow(Mutex::new(told)), options)
+    }
+
+    fn request(method: Method, path: &str) -> Request {
+        let request = axum::http::Request::builder().method(method).uri(path);
+        request.header("host", "localhost").body(Body::from("{}")).unwrap()
+    }
+
+    async fn status(server: &ApiServer, method: Method, path: &str) -> u16 {
+        let answer = server.answer(request(method, path)).await;
+        answer.unwrap_or_else(Refusal::into_api_response).status().as_u16()
+    }
+
+    fn block_on(work: impl Future<Output = ()>) {
+        Builder::new_current_thread().enable_time().build().unwrap().block_on(work);
+    }
+
+    #[test]
+    fn who_leaves_keeps_a_place_as_long_as_what_it_brought_is_worked_on_and_a_get_needs_none() {
+        let (go_on, told) = channel();
+        let server = server(told, None);
+        block_on(async {
+            {
+                let asked = pin!(server.answer(request(Method::POST, "/v1/completions")));
+                assert!(asked.poll(&mut Context::from_waker(Waker::noop())).is_pending());
+            }
+            assert!(server.queue.enter().is_none());
+            assert_eq!(status(&server, Method::POST, "/v1/completions").await, 429);
+            assert_eq!(status(&server, Method::GET, "/v1/models").await, 200);
+            go_on.send(()).unwrap();
+            server.queue.emptied().await;
+        });
+    }
+
+    #[test]
+    fn whether_it_serves_is_said_without_a_token_and_nothing_else_is() {
+        let (_, told) = channel();
+        let server = server(told, Some(Token::of("0123456789abcdef").unwrap()));
+        block_on(async {
+            assert_eq!(status(&server, Method::GET, "/health").await, 200);
+            assert_eq!(status(&server, Method::POST, "/health").await, 401);
+            assert_eq!(status(&server, Method::GET, "/v1/models").await, 401);
+        });
     }
 }

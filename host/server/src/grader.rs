@@ -127,13 +127,13 @@ impl Grader {
 async fn run_code(State(grader): State<Arc<Grader>>, body: Body) -> Result<Written, Refusal> {
     let (place, body) = grader.receive(body).await?;
     let (languages, caps) = (grader.languages.clone(), grader.options.caps);
-    let plan = match aside(move || RunCode::parse(&body, &languages, &caps)).await?? {
+    let plan = match aside(&place, move || RunCode::parse(&body, &languages, &caps)).await?? {
         RunCode::Run(plan) => plan,
         RunCode::Impossible(message) => return written(&Answer::impossible(message)),
     };
     let turn = place.turn().await.ok_or_else(Refusal::stopping)?;
     let runner = grader.runner.clone();
-    aside(move || {
+    aside(&place, move || {
         let answer = plan.run(&*runner);
         drop(turn);
         written(&answer)
@@ -144,8 +144,8 @@ async fn run_code(State(grader): State<Arc<Grader>>, body: Body) -> Result<Writt
 async fn grade(State(grader): State<Arc<Grader>>, body: Body) -> Result<Written, Refusal> {
     let (place, body) = grader.receive(body).await?;
     let (languages, caps) = (grader.languages.clone(), grader.options.caps);
-    let request = aside(move || GradeRequest::parse(&body, &languages, &caps)).await??;
-    let request = Arc::new(request);
+    let parsed = aside(&place, move || GradeRequest::parse(&body, &languages, &caps)).await??;
+    let request = Arc::new(parsed);
     let lines = grade_all(&place, request.clone(), &grader.runner, grader.queue.jobs()).await?;
     match lines.first() {
         Some(line) if !request.is_batch => written(line),
@@ -167,12 +167,50 @@ async fn health(State(grader): State<Arc<Grader>>) -> Json<Value> {
     }))
 }
 
-/// Work that takes a while, off the thread that serves everybody.
-async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Refusal> {
-    spawn_blocking(work).await.map_err(Refusal::internal)
+/// Work that takes a while, off the thread that serves everybody. The place is taken until it is
+/// done, even if the client leaves.
+async fn aside<T: Send + 'static>(
+    place: &Arc<Place>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Refusal> {
+    let place = place.clone();
+    let done = spawn_blocking(move || {
+        let done = work();
+        drop(place);
+        done
+    });
+    done.await.map_err(Refusal::internal)
 }
 
 fn written(answer: &impl Serialize) -> Result<Written, Refusal> {
     let text = serde_json::to_vec(answer).map_err(|error| Refusal::json(&error))?;
     Ok(([(CONTENT_TYPE, "application/json")], text))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::Future;
+    use std::pin::pin;
+    use std::sync::mpsc::channel;
+    use std::task::{Context, Waker};
+
+    use super::*;
+
+    #[test]
+    fn who_leaves_while_a_body_is_read_keeps_a_place_until_it_is_read() {
+        let (go_on, told) = channel::<()>();
+        let queue = Queue::new(1, 0);
+        let runtime = Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let place = queue.enter().unwrap();
+            {
+                let reading = pin!(aside(&place, move || told.recv()));
+                assert!(reading.poll(&mut Context::from_waker(Waker::noop())).is_pending());
+            }
+            drop(place);
+            assert!(queue.enter().is_none());
+            go_on.send(()).unwrap();
+            queue.emptied().await;
+        });
+    }
 }

@@ -35,6 +35,7 @@ struct Load {
     lora_name: String,
     lora_path: PathBuf,
     load_inplace: Option<bool>,
+    is_3d_lora_weight: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -87,10 +88,13 @@ impl PolicyApi {
     }
 
     fn load(&self, wanted: Load) -> Result<String, Refused> {
-        let Load { lora_name: name, lora_path: folder, load_inplace } = wanted;
+        let Load { lora_name: name, lora_path: folder, load_inplace, is_3d_lora_weight } = wanted;
         let Some(adapters) = &self.adapters else { return Err(Refused::no_such_path(LOAD)) };
         if load_inplace == Some(true) {
             return Err(Refused::request("`load_inplace` is not supported; use another name"));
+        }
+        if is_3d_lora_weight == Some(true) {
+            return Err(Refused::request("`is_3d_lora_weight` is not supported; leave it out"));
         }
         let found = adapters.find(&name, &folder)?;
         let _alone = adapters.alone();

@@ -83,8 +83,7 @@ pub(super) fn add_tokens(
     }
     choice["logprobs"] = Value::Null;
     if question.wants_logprobs {
-        let bytes: Vec<Vec<u8>> =
-            tokens[..told.end].iter().map(|token| wording.bytes_of(*token)).collect();
+        let bytes = wording.bytes_of(&tokens[..told.end]);
         let name = |at: usize| match question.names_ids {
             true => format!("token_id:{}", tokens[at]),
             false => String::from_utf8_lossy(&bytes[at]).into_owned(),
@@ -119,4 +118,23 @@ fn offsets(bytes: &[Vec<u8>]) -> Vec<usize> {
         start
     };
     bytes.iter().map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use troupe_core::config::PolicyConfig;
+    use troupe_core::seed::Seed;
+    use troupe_model::{Device, Policy};
+
+    use super::*;
+
+    #[test]
+    fn words_lie_in_the_text_where_the_space_before_them_does() {
+        let words = ["8", "4", "1"].map(str::to_owned);
+        let seed = Seed::new(1);
+        let policy = Policy::random(&PolicyConfig::default(), &words, seed, Device::cpu()).unwrap();
+        let wording = policy.wording();
+        let bytes = wording.bytes_of(&wording.encode_text("8 4 1").unwrap());
+        assert_eq!((bytes.concat(), offsets(&bytes)), (b"8 4 1".to_vec(), vec![0, 1, 3]));
+    }
 }

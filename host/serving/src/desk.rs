@@ -1,24 +1,30 @@
 //! The thread that answers: answers to all requests grow side by side.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 use super::news::{News, Teller};
 use super::refused::Refused;
 use troupe_core::config::LoraConfig;
 use troupe_core::seed::Seed;
 use troupe_core::trajectory::Completion;
-use troupe_model::{Engine, Policy, PolicyError, Question, Request, Sampling, SoFar};
+use troupe_model::{Engine, Policy, PolicyError, Question, Request, Sampling, SoFar, attempt};
 
 /// Ways of drawing answers whose idle engines are kept: each has read
 /// prompts in memory.
 const IDLE_ENGINES: usize = 4;
+/// Ways of drawing answers at a time. Each has an engine with memory of its own, and any client may
+/// ask for another.
+const MOST_WAYS: usize = 8;
 /// Bytes of keys and values of one engine.
 const CACHE_BYTES: usize = 1 << 30;
+
+/// Why there is no answer once the thread is gone.
+pub(super) const ENDED: &str = "the engine has ended; start the server again";
 
 /// What is to be answered.
 pub(super) struct Job {
@@ -54,6 +60,7 @@ pub(super) struct Desk {
     jobs: Sender<Handed>,
     /// Jobs that are being answered.
     open: Arc<AtomicUsize>,
+    answering: JoinHandle<()>,
 }
 
 /// Dropping it means that no answer is wanted any more.
@@ -73,12 +80,12 @@ impl Desk {
         let open = Arc::new(AtomicUsize::new(0));
         let counted = open.clone();
         let mut policies: BTreeMap<usize, Policy> = policies.into_iter().enumerate().collect();
-        thread::spawn(move || {
+        let answering = thread::spawn(move || {
             while let Some(change) = Work::new(&policies, &counted).go_on(&handed_in) {
                 change.make(&mut policies);
             }
         });
-        Desk { jobs, open }
+        Desk { jobs, open, answering }
     }
 
     /// Answer with an adapter over the first policy, too, by this number.
@@ -104,6 +111,12 @@ impl Desk {
         self.open.load(Ordering::Relaxed)
     }
 
+    /// Whether nobody is there any more to answer: something has gone wrong for which there is no
+    /// error.
+    pub(super) fn has_ended(&self) -> bool {
+        self.answering.is_finished()
+    }
+
     /// Hand a job in.
     pub(super) fn ask(&self, job: Job) -> Result<Ticket, Refused> {
         let left = Arc::new(AtomicBool::new(false));
@@ -112,8 +125,8 @@ impl Desk {
     }
 }
 
-fn ended() -> Refused {
-    Refused::internal("the engine has ended".to_owned())
+pub(super) fn ended() -> Refused {
+    Refused::internal(ENDED.to_owned())
 }
 
 impl Change {
@@ -122,7 +135,7 @@ impl Change {
         match self {
             Change::Add { model, adapter, told } => {
                 let lora = LoraConfig { path: Some(adapter), ..LoraConfig::default() };
-                let adapted = policies[&0].adapt(&lora, Seed::new(0));
+                let adapted = attempt(|| policies[&0].adapt(&lora, Seed::new(0)));
                 let added = adapted.map(|adapted| drop(policies.insert(model, adapted)));
                 let _ = told.send(added);
             }
@@ -157,6 +170,8 @@ struct Work<'p> {
     models: Vec<usize>,
     policies: Vec<&'p Policy>,
     ways: Vec<Way<'p>>,
+    /// Jobs that are not begun, and whether their clients have left.
+    waiting: VecDeque<(Job, Arc<AtomicBool>)>,
     /// What others are told of how many jobs are open.
     count: &'p AtomicUsize,
 }
@@ -164,7 +179,7 @@ struct Work<'p> {
 impl<'p> Work<'p> {
     fn new(policies: &'p BTreeMap<usize, Policy>, count: &'p AtomicUsize) -> Self {
         let (models, policies) = policies.iter().map(|(model, policy)| (*model, policy)).unzip();
-        Work { models, policies, ways: Vec::new(), count }
+        Work { models, policies, ways: Vec::new(), waiting: VecDeque::new(), count }
     }
 
     /// Until nothing more can be handed in, or the models are to change. Before they do,
@@ -172,7 +187,7 @@ impl<'p> Work<'p> {
     fn go_on(mut self, handed_in: &Receiver<Handed>) -> Option<Change> {
         let mut change = None;
         loop {
-            if self.ways.iter().all(|way| way.open.is_empty()) {
+            if self.waiting.is_empty() && self.ways.iter().all(|way| way.open.is_empty()) {
                 if change.is_some() {
                     return change;
                 }
@@ -183,19 +198,36 @@ impl<'p> Work<'p> {
             {
                 change = self.take_in(handed);
             }
+            self.begin();
             self.ways.iter_mut().for_each(Way::work);
-            let open = self.ways.iter().map(|way| way.open.len()).sum();
-            self.count.store(open, Ordering::Relaxed);
+            let open: usize = self.ways.iter().map(|way| way.open.len()).sum();
+            self.count.store(open + self.waiting.len(), Ordering::Relaxed);
             self.let_idle_engines_go();
         }
     }
 
     fn take_in(&mut self, handed: Handed) -> Option<Change> {
         match handed {
-            Handed::Job(job, left) => self.take(job, left),
+            Handed::Job(job, left) => self.waiting.push_back((job, left)),
             Handed::Change(change) => return Some(change),
         }
         None
+    }
+
+    /// Begin what waits, first come first served, up to a job for whose way of drawing there is no
+    /// room yet.
+    fn begin(&mut self) {
+        self.waiting.retain(|(_, left)| !left.load(Ordering::Relaxed));
+        while self.waiting.front().is_some_and(|(job, _)| self.has_room(&job.sampling))
+            && let Some((job, left)) = self.waiting.pop_front()
+        {
+            self.take(job, left);
+        }
+    }
+
+    fn has_room(&self, sampling: &Sampling) -> bool {
+        let at_work = || self.ways.iter().filter(|way| !way.open.is_empty());
+        at_work().count() < MOST_WAYS || at_work().any(|way| way.sampling == *sampling)
     }
 
     fn take(&mut self, job: Job, left: Arc<AtomicBool>) {
@@ -244,6 +276,7 @@ impl Way<'_> {
             Ok(tickets) => {
                 self.open.push(Open { job, left, tickets, done: BTreeMap::new(), told: 0 });
             }
+            Err(error @ PolicyError::Torch(_)) => job.news.tell(News::Failed(error.to_string())),
             Err(error) => job.news.tell(News::Refused(error.to_string())),
         }
     }
@@ -379,5 +412,38 @@ mod tests {
         }
         assert!(matches!(always.last(), Some(News::Done(_))));
         assert_eq!((seldom.last(), never.last()), (always.last(), always.last()));
+    }
+
+    #[test]
+    fn who_draws_in_one_way_too_many_waits_and_is_answered_all_the_same() {
+        let policies = BTreeMap::from([(0, policy())]);
+        let count = AtomicUsize::new(0);
+        let mut work = Work::new(&policies, &count);
+        let ask = |work: &mut Work, tokens: usize| {
+            let (news, listener) = line(MOST_UNHEARD);
+            let prompts: Vec<Arc<[u32]>> = vec![Arc::from([4, 5, 6])];
+            let seeds = vec![Seed::new(3)];
+            let sampling = Sampling { max_completion_tokens: tokens, ..sampling() };
+            let job = Job { model: 0, prompts, seeds, sampling, streams: false, news };
+            let left: Arc<AtomicBool> = Arc::default();
+            work.waiting.push_back((job, left.clone()));
+            work.begin();
+            (listener, left)
+        };
+        let asked: Vec<_> = (0..=MOST_WAYS).map(|way| ask(&mut work, 10 + way)).collect();
+        assert_eq!((work.ways.len(), work.waiting.len()), (MOST_WAYS, 1));
+        // Nobody overtakes who waits, and who leaves is waited for no longer.
+        let (_, left) = ask(&mut work, 10);
+        assert_eq!(work.waiting.len(), 2);
+        left.store(true, Ordering::Relaxed);
+        while !work.waiting.is_empty() || work.ways.iter().any(|way| !way.open.is_empty()) {
+            work.begin();
+            work.ways.iter_mut().for_each(Way::work);
+            let at_work = work.ways.iter().filter(|way| !way.open.is_empty()).count();
+            assert!(at_work <= MOST_WAYS);
+        }
+        for (listener, _) in &asked {
+            assert!(matches!(waiting(listener)[..], [News::Done(_)]));
+        }
     }
 }

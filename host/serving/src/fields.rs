@@ -56,7 +56,12 @@ pub(super) const REQUEST: &[Field] = &[
     field("model", BOTH, Heeded, "the policy or an adapter; the policy if left out"),
     field("messages", CHAT, Heeded, "see below"),
     field("prompt", TEXT, Heeded, "a text, token ids, or a list of either"),
-    field("max_completion_tokens", BOTH, Heeded, "tokens of an answer at most"),
+    field(
+        "max_completion_tokens",
+        BOTH,
+        Heeded,
+        "tokens of an answer at most; if left out 1024, or as many as there is room for",
+    ),
     field("max_tokens", BOTH, Heeded, "its older name"),
     field("temperature", BOTH, Heeded, "1 if left out; 0 takes the likeliest token"),
     field("top_p", BOTH, Heeded, ""),

@@ -32,7 +32,7 @@ use troupe_server::{Api, ApiRequest, ApiResponse};
 
 use adapters::Adapters;
 use answer::{Form, whole};
-use desk::{Desk, Job};
+use desk::{Desk, ENDED, Job, ended};
 use news::{Listener, MOST_UNHEARD, News, line};
 use question::Question;
 use refused::Refused;
@@ -165,6 +165,10 @@ impl Api for PolicyApi {
         let response = match (request.path.as_str(), request.is_post) {
             ("/v1/models", false) => return ApiResponse::Json(200, self.list().to_string()),
             ("/health", false) => {
+                if self.desk.has_ended() {
+                    let health = json!({ "status": "failed", "reason": ENDED });
+                    return ApiResponse::Json(503, health.to_string());
+                }
                 let health = json!({ "status": "ok", "answering": self.desk.open_jobs() });
                 return ApiResponse::Json(200, health.to_string());
             }
@@ -191,9 +195,7 @@ fn hear(heard: &Listener, request: &ApiRequest) -> Result<News, Refused> {
             Err(RecvTimeoutError::Timeout) => {
                 return Err(Refused::internal("the client has left".to_owned()));
             }
-            Err(RecvTimeoutError::Disconnected) => {
-                return Err(Refused::internal("the engine has ended".to_owned()));
-            }
+            Err(RecvTimeoutError::Disconnected) => return Err(ended()),
         }
     }
 }

@@ -14,7 +14,7 @@ use super::message;
 use super::refused::Refused;
 use super::{Model, find};
 use troupe_core::seed::Seed;
-use troupe_model::{Conversation, Sampling, Wording};
+use troupe_model::{Conversation, PolicyError, Sampling, Wording};
 
 /// Answers that one request may ask for.
 const MOST_ANSWERS: usize = 256;
@@ -80,7 +80,7 @@ impl Question {
         Ok(Question {
             form,
             model,
-            sampling: request.sampling(positions.saturating_sub(longest))?,
+            sampling: request.sampling(request.limit_after(longest, *positions)?)?,
             prompts,
             seeds,
             streams: request.is_true("stream")?,
@@ -191,8 +191,7 @@ impl Request {
         Ok((0..wanted as u64).map(|answer| root.at(answer)).collect())
     }
 
-    /// `room` is how long an answer can be.
-    fn sampling(&self, room: usize) -> Result<Sampling, Refused> {
+    fn sampling(&self, max_completion_tokens: usize) -> Result<Sampling, Refused> {
         let number = |name, default| Ok::<f64, Refused>(self.get(name)?.unwrap_or(default));
         let stop = match self.get("stop")? {
             None => Vec::new(),
@@ -211,7 +210,7 @@ impl Request {
             repetition_penalty: number("repetition_penalty", 1.0)?,
             stop,
             constraint: None,
-            max_completion_tokens: self.limit()?.unwrap_or(USUAL_TOKENS.min(room)),
+            max_completion_tokens,
             thinking_budget: 0,
         })
     }
@@ -238,6 +237,18 @@ impl Request {
             top_k => usize::try_from(top_k).map_err(|_| {
                 Refused::field("top_k", format!("`top_k` is {top_k}, but must be -1 or more"))
             }),
+        }
+    }
+
+    /// Tokens that an answer may have after a prompt of so many.
+    fn limit_after(&self, prompt: usize, positions: usize) -> Result<usize, Refused> {
+        match (self.limit()?, positions.saturating_sub(prompt)) {
+            (Some(limit), _) => Ok(limit),
+            (None, 0) => {
+                let positions = positions as i64;
+                Err(PolicyError::PromptTooLong { prompt, answer: 1, positions }.into())
+            }
+            (None, room) => Ok(USUAL_TOKENS.min(room)),
         }
     }
 

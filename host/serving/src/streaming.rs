@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use serde_json::{Value, json};
 
 use super::answer::{Form, add_tokens, finish_reason, usage};
-use super::desk::Ticket;
+use super::desk::{ENDED, Ticket};
 use super::news::{Listener, News};
 use super::question::Question;
 use super::refused::Refused;
@@ -186,7 +186,8 @@ impl Iterator for Events {
 
     fn next(&mut self) -> Option<String> {
         while self.ready.is_empty() && !self.is_over {
-            let news = self.heard.hear()?;
+            // A stream that merely stopped would look like a whole answer.
+            let news = self.heard.hear().unwrap_or_else(|| News::Failed(ENDED.to_owned()));
             if let Err(refused) = self.take_in(news) {
                 self.ready.push_back(refused.to_json().to_string());
                 self.end();

@@ -356,7 +356,13 @@ fn of_two_clients_who_load_one_name_at_once_only_one_succeeds() {
     let lora = LoraConfig { rank: 2, ..LoraConfig::default() };
     base.adapt(&lora, Seed::new(1)).unwrap().save(&adapter).unwrap();
     let api = PolicyApi::new(vec![("tiny".to_owned(), base)], Some(within.path().to_owned()));
-    let load = json!({ "lora_name": "mine", "lora_path": adapter });
+    // As vLLM's own clients say it.
+    let load = json!({
+        "lora_name": "mine", "lora_path": adapter, "load_inplace": false,
+        "is_3d_lora_weight": false,
+    });
+    let stacked = json!({ "lora_name": "x", "lora_path": adapter, "is_3d_lora_weight": true });
+    assert_eq!(answer(&api, "/v1/load_lora_adapter", Some(stacked)).0, 400);
     for _ in 0..8 {
         let together = Barrier::new(2);
         let ask = || {
@@ -400,4 +406,31 @@ fn a_completion_begins_as_the_tokenizer_says_and_a_chat_as_its_template_says() {
             assert_eq!(begins(path, json!({ key: said, "add_special_tokens": wanted })), wanted);
         }
     }
+}
+
+#[test]
+fn a_stream_of_which_nothing_more_is_told_ends_with_an_error() {
+    let api = api();
+    let models = api.models();
+    let asked = json!({ "prompt": "the", "max_tokens": 3, "stream": true }).to_string();
+    let question = Question::read(Form::Text, asked.as_bytes(), &models).unwrap();
+    let (news, heard) = line(MOST_UNHEARD);
+    drop(news);
+    let about = (question, "tiny".to_owned(), ("answer".to_owned(), 7));
+    let events: Vec<String> = Events::new(about, models[0].wording.clone(), heard, None).collect();
+    let [error, last] = &events[..] else { panic!("{events:?}") };
+    assert!(error.contains(ENDED) && last == "[DONE]", "{events:?}");
+}
+
+#[test]
+fn who_can_answer_nobody_any_more_says_so_of_its_health() {
+    assert_eq!(answer(&api(), "/health", None).0, 200);
+    let api = PolicyApi::new(Vec::new(), None);
+    // An adapter over nothing is nothing that the thread is prepared for.
+    assert!(api.desk.add(1, PathBuf::new()).is_err());
+    while !api.desk.has_ended() {
+        thread::yield_now();
+    }
+    let (status, said) = answer(&api, "/health", None);
+    assert_eq!((status, &said["status"]), (503, &json!("failed")));
 }

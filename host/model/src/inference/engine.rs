@@ -133,8 +133,11 @@ impl<'p> Engine<'p> {
         for (index, base_group) in self.base_groups.iter_mut().enumerate() {
             let own = questions.iter().enumerate().filter(|(_, q)| self.seats[q.0].0 == index);
             let own = own.map(|(place, (policy, request))| (place, self.seats[*policy].1, request));
-            let pending = base_group.plan(own)?;
-            for (place, answer) in attempt(|| base_group.answer(pending, &self.sampling))? {
+            let answered = attempt(|| {
+                let pending = base_group.plan(own)?;
+                base_group.answer(pending, &self.sampling)
+            });
+            for (place, answer) in answered? {
                 answers[place.request][place.branch] = Some(answer);
             }
         }
@@ -153,6 +156,16 @@ impl<'p> Engine<'p> {
         for (ticket, (_, request)) in tickets.iter().zip(questions) {
             self.open.insert(*ticket, vec![None; request.seeds.len()]);
         }
+        if let Err(error) = attempt(|| self.enqueue(first, questions)) {
+            // Some of it may wait already, and nobody would take the answers.
+            tickets.iter().for_each(|ticket| self.cancel(*ticket));
+            return Err(error);
+        }
+        Ok(tickets)
+    }
+
+    /// Have questions wait in their batches; `first` is the ticket of the first one.
+    fn enqueue(&mut self, first: usize, questions: &[Question]) -> Result<(), PolicyError> {
         for (index, base_group) in self.base_groups.iter_mut().enumerate() {
             let own = questions.iter().enumerate().filter(|(_, q)| self.seats[q.0].0 == index);
             let own =
@@ -164,7 +177,7 @@ impl<'p> Engine<'p> {
             };
             base_group.batch.insert(batch).enqueue(pending);
         }
-        Ok(tickets)
+        Ok(())
     }
 
     /// Do some work on what was submitted: the answers that are complete now,
@@ -282,7 +295,8 @@ pub(super) fn check_tokens(
         )));
     }
     let positions = config.max_position_embeddings;
-    if (prompt.len() + answer) as i64 > positions {
+    // An answer's limit is what a client says, and may be any number.
+    if prompt.len().saturating_add(answer) > usize::try_from(positions).unwrap_or(0) {
         return Err(PolicyError::PromptTooLong { prompt: prompt.len(), answer, positions });
     }
     Ok(())

@@ -248,6 +248,23 @@ impl Tokenizer {
         }
     }
 
+    /// The bytes that each token of an answer adds to its text. There is a space between words, and
+    /// some vocabularies have a first token whose own is left out.
+    pub(super) fn bytes_in_text(&self, tokens: &[u32]) -> Vec<Vec<u8>> {
+        let mut all: Vec<Vec<u8>> = tokens.iter().map(|token| self.bytes(*token)).collect();
+        let mut said = tokens.iter().zip(&mut all).filter(|(_, bytes)| !bytes.is_empty());
+        if let Some((first, bytes)) = said.next()
+            && let Ok(shown) = self.decode(&[*first])
+            && bytes.ends_with(shown.as_bytes())
+        {
+            *bytes = shown.into_bytes();
+        }
+        if self.says_words() {
+            said.for_each(|(_, bytes)| bytes.insert(0, b' '));
+        }
+        all
+    }
+
     /// Whether every token is a word, and a text has spaces between them.
     pub(super) fn says_words(&self) -> bool {
         self.pieces.are_words()

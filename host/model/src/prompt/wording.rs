@@ -77,9 +77,9 @@ impl Wording {
         self.tokenizer.encode_begun(text)
     }
 
-    /// The bytes that a token is in a text; none if it is special.
-    pub fn bytes_of(&self, token: u32) -> Vec<u8> {
-        self.tokenizer.bytes(token)
+    /// The bytes that each token of an answer adds to its text; none if it is special.
+    pub fn bytes_of(&self, tokens: &[u32]) -> Vec<Vec<u8>> {
+        self.tokenizer.bytes_in_text(tokens)
     }
 
     /// How many of an answer's tokens so far have a text that no further token changes, but for

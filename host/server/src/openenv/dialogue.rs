@@ -14,6 +14,8 @@ use super::session::Session;
 pub(super) enum Reply {
     /// This frame.
     Frame(String),
+    /// Nothing; the client does not wait for anything.
+    Nothing,
     /// Nothing; the client takes its leave.
     Farewell,
 }

@@ -68,7 +68,7 @@ impl<'a> Call<'a> {
         let id = id.unwrap_or(Value::Null);
         let invalid = |message: &str| {
             let fault = Fault { number: INVALID_REQUEST, message: message.to_owned(), data: None };
-            replied(&Value::Null, Err(fault))
+            replied(&id, Err(fault))
         };
         if request.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
             return Err(invalid("a request is an object with \"jsonrpc\": \"2.0\""));
@@ -81,6 +81,12 @@ impl<'a> Call<'a> {
             Err(_) => Err(invalid("`params` is an object")),
         }
     }
+}
+
+/// Whether it only tells of something, which is answered by nothing.
+pub(super) fn is_notification(request: &Value) -> bool {
+    let method = request.get("method").and_then(Value::as_str);
+    request.get("id").is_none() && method.is_some_and(|method| method.starts_with("notifications/"))
 }
 
 /// The answer to the request of this id.
@@ -277,6 +283,33 @@ mod tests {
 
     fn kinds() -> [ActionKind; 2] {
         ["moves", "reset"].map(|name| ActionKind { name: name.to_owned(), summary: String::new() })
+    }
+
+    #[test]
+    fn a_notification_is_known_by_its_method_and_by_having_no_id() {
+        assert!(is_notification(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})));
+        for request in [
+            json!({"jsonrpc": "2.0", "method": "notifications/initialized", "id": 1}),
+            json!({"jsonrpc": "2.0", "method": "tools/list"}),
+            json!({}),
+            json!([]),
+        ] {
+            assert!(!is_notification(&request), "{request}");
+        }
+    }
+
+    #[test]
+    fn a_request_that_is_wrong_is_refused_under_its_own_id() {
+        for (request, id) in [
+            (json!({"id": 7}), json!(7)),
+            (json!({"id": "a", "jsonrpc": "2.0"}), json!("a")),
+            (json!({"id": 7, "jsonrpc": "2.0", "method": "ping", "params": 3}), json!(7)),
+            (json!({"id": [], "jsonrpc": "2.0"}), Value::Null),
+            (json!({}), Value::Null),
+        ] {
+            let Err(refused) = Call::parse(&request) else { panic!("{request} is not refused") };
+            assert_eq!(refused["id"], id, "{request}");
+        }
     }
 
     #[test]

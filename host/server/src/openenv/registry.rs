@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{Mutex as Turnstile, OwnedSemaphorePermit, Semaphore};
-use tokio::task::{JoinError, spawn_blocking};
+use tokio::task::{AbortHandle, JoinError, spawn_blocking};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::session::Session;
@@ -17,7 +17,14 @@ pub(super) struct Registry {
     most: usize,
     /// Requests of one session in a second.
     rate: u32,
-    named: Mutex<HashMap<String, Arc<Seated>>>,
+    named: Mutex<HashMap<String, Named>>,
+}
+
+/// A session that is found by its name.
+struct Named {
+    session: Arc<Seated>,
+    /// What ends it when it is idle.
+    watch: AbortHandle,
 }
 
 /// A session that has a place, for as long as anybody works with it.
@@ -80,21 +87,23 @@ impl Registry {
 
     /// Has a session found by a name from now on, until it was idle for so long.
     pub(super) fn name(self: &Arc<Self>, name: String, session: Arc<Seated>, idle: Duration) {
-        self.lock().insert(name.clone(), session);
-        tokio::spawn(end_when_idle(Arc::downgrade(self), name, idle));
+        let mut named = self.lock();
+        let watch = tokio::spawn(end_when_idle(Arc::downgrade(self), name.clone(), idle));
+        named.insert(name, Named { session, watch: watch.abort_handle() });
     }
 
     /// The session of this name.
     pub(super) fn find(&self, name: &str) -> Option<Arc<Seated>> {
-        self.lock().get(name).cloned()
+        self.lock().get(name).map(|named| named.session.clone())
     }
 
     /// Ends the session of this name, if there is one.
     pub(super) fn end(&self, name: &str) -> bool {
-        self.lock().remove(name).is_some()
+        let ended = self.lock().remove(name);
+        ended.inspect(|named| named.watch.abort()).is_some()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<Seated>>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Named>> {
         self.named.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -178,6 +187,7 @@ impl Drop for Attached {
 #[cfg(test)]
 mod tests {
     use tokio::runtime::Builder;
+    use tokio::task::yield_now;
 
     use super::*;
 
@@ -207,6 +217,24 @@ mod tests {
         assert!(here.enter().is_none() && there.enter().is_none());
         assert_eq!((here.active(), there.active(), there.most()), (2, 2, 2));
         assert!(here.end("a"));
+    }
+
+    #[test]
+    fn nobody_watches_a_session_any_more_that_was_closed() {
+        let runtime = Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(async {
+            let registry = Arc::new(Registry::new(1, 1));
+            let session = registry.enter().unwrap();
+            registry.name("a".to_owned(), session, Duration::from_secs(60));
+            let watch = registry.lock()["a"].watch.clone();
+            yield_now().await;
+            assert!(!watch.is_finished());
+            assert!(registry.end("a"));
+            for _ in 0..8 {
+                yield_now().await;
+            }
+            assert!(watch.is_finished());
+        });
     }
 
     #[test]

@@ -199,13 +199,20 @@ impl EnvironmentServer {
         }
     }
 
-    /// `POST /mcp`: always an answer in JSON-RPC, errors too.
-    async fn mcp(&self, body: Body) -> Result<Value, Refusal> {
+    /// `POST /mcp`: an answer in JSON-RPC, errors too; none to a notification.
+    async fn mcp(&self, body: Body) -> Result<Option<Value>, Refusal> {
         let bytes = self.receive(body).await?;
         let request: Value = match serde_json::from_slice(&bytes) {
             Ok(request) => request,
-            Err(error) => return Ok(mcp::replied(&Value::Null, Err(Fault::not_json(error)))),
+            Err(error) => return Ok(Some(mcp::replied(&Value::Null, Err(Fault::not_json(error))))),
         };
+        match mcp::is_notification(&request) {
+            true => Ok(None),
+            false => self.carry_out(request).await.map(Some),
+        }
+    }
+
+    async fn carry_out(&self, request: Value) -> Result<Value, Refusal> {
         let call = match Call::parse(&request) {
             Ok(call) => call,
             Err(refused) => return Ok(refused),
@@ -310,6 +317,7 @@ async fn calls(
     let own = session_name(request.2.query());
     let answerer = move |session: &mut Session, text: &str| {
         let answer = match serde_json::from_str(text) {
+            Ok(request) if mcp::is_notification(&request) => return Reply::Nothing,
             Ok(request) => mcp::answer(session, &game, &chance, own.as_deref(), &request),
             Err(error) => mcp::replied(&Value::Null, Err(Fault::not_json(error))),
         };
@@ -318,8 +326,11 @@ async fn calls(
     server.agree(request, Arc::new(answerer))
 }
 
-async fn call(State(server): State<SharedServer>, body: Body) -> Result<Json<Value>, Refusal> {
-    server.mcp(body).await.map(Json)
+async fn call(State(server): State<SharedServer>, body: Body) -> Result<Response, Refusal> {
+    Ok(match server.mcp(body).await? {
+        Some(answer) => Json(answer).into_response(),
+        None => StatusCode::ACCEPTED.into_response(),
+    })
 }
 
 async fn reset(State(server): State<SharedServer>, body: Body) -> Result<Response, Refusal> {

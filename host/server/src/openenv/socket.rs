@@ -21,6 +21,8 @@ use super::registry::Attached;
 use super::session::Session;
 use crate::http_server::Door;
 
+/// What a frame that waits takes beside its text, at least.
+const FRAME_BYTES: usize = 64;
 /// How long a farewell may take.
 const FAREWELL: Duration = Duration::from_secs(2);
 
@@ -35,7 +37,6 @@ pub(super) struct Conversation {
     socket: WebSocket,
     session: Attached,
     answerer: Answerer,
-    frame_bytes: usize,
     idle: Duration,
     silence: Duration,
     /// When the client last showed that it is there.
@@ -45,7 +46,39 @@ pub(super) struct Conversation {
     /// Whether it was asked since whether it is there.
     is_asked: bool,
     working: Option<Working>,
-    waiting: VecDeque<String>,
+    waiting: Backlog,
+}
+
+/// Frames that wait for those before them.
+struct Backlog {
+    frames: VecDeque<String>,
+    bytes: usize,
+    most_bytes: usize,
+}
+
+impl Backlog {
+    /// One that holds as much as a frame of this length.
+    fn new(frame_bytes: usize) -> Self {
+        let most_bytes = frame_bytes.saturating_add(FRAME_BYTES);
+        Backlog { frames: VecDeque::new(), bytes: 0, most_bytes }
+    }
+
+    /// Has one more wait, if it holds so much; whether it does.
+    fn push(&mut self, text: &str) -> bool {
+        let bytes = self.bytes.saturating_add(text.len() + FRAME_BYTES);
+        let fits = bytes <= self.most_bytes;
+        if fits {
+            self.bytes = bytes;
+            self.frames.push_back(text.to_owned());
+        }
+        fits
+    }
+
+    fn pop(&mut self) -> Option<String> {
+        let text = self.frames.pop_front()?;
+        self.bytes -= text.len() + FRAME_BYTES;
+        Some(text)
+    }
 }
 
 /// How a conversation goes on.
@@ -85,14 +118,13 @@ impl Conversation {
             socket,
             session,
             answerer,
-            frame_bytes: options.frame_bytes,
             idle: options.idle,
             silence: options.silence,
             heard: Instant::now(),
             active: Instant::now(),
             is_asked: false,
             working: None,
-            waiting: VecDeque::new(),
+            waiting: Backlog::new(options.frame_bytes),
         }
     }
 
@@ -121,7 +153,7 @@ impl Conversation {
         if self.working.is_some() {
             return;
         }
-        let Some(text) = self.waiting.pop_front() else { return };
+        let Some(text) = self.waiting.pop() else { return };
         let answerer = self.answerer.clone();
         let work = self.session.session().work(move |session| answerer(session, &text));
         self.working = Some(Box::pin(work));
@@ -132,6 +164,7 @@ impl Conversation {
         self.active = Instant::now();
         match said {
             Ok(Reply::Frame(text)) => self.send(Message::text(text)).await,
+            Ok(Reply::Nothing) => Next::On,
             Ok(Reply::Farewell) => Next::Close(close_code::NORMAL, String::new()),
             Err(error) => {
                 let problem = Problem::session(format!("the server is at fault: {error}"));
@@ -146,13 +179,11 @@ impl Conversation {
         match message {
             Some(Ok(Message::Text(text))) => {
                 self.active = self.heard;
-                let held: usize = self.waiting.iter().map(String::len).sum();
-                if self.working.is_some() && held + text.len() > self.frame_bytes {
-                    let reason = "too much is said before it is answered".to_owned();
-                    return Next::Close(close_code::POLICY, reason);
+                if self.waiting.push(text.as_str()) {
+                    return Next::On;
                 }
-                self.waiting.push_back(text.as_str().to_owned());
-                Next::On
+                let reason = "too much is said before it is answered".to_owned();
+                Next::Close(close_code::POLICY, reason)
             }
             Some(Ok(Message::Binary(_))) => {
                 let problem = Problem::not_json("it is binary; send text");
@@ -229,5 +260,19 @@ async fn settled(working: &mut Option<Working>) -> Result<Reply, JoinError> {
     match working {
         Some(work) => work.await,
         None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_takes_room_while_it_waits_even_if_it_says_nothing() {
+        let mut backlog = Backlog::new(1 << 10);
+        assert!(backlog.push(&"x".repeat(1 << 10)) && !backlog.push(""));
+        assert!(backlog.pop().is_some() && backlog.pop().is_none());
+        assert_eq!((0..100).take_while(|_| backlog.push("")).count(), 17);
+        assert!(backlog.pop().is_some() && backlog.push(""));
     }
 }

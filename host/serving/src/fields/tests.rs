@@ -294,6 +294,15 @@ fn fields_that_depend_on_each_other_are_looked_at_together() {
     assert_eq!(read(Form::Text, &same, &models).err(), None);
 }
 
+#[test]
+fn a_prompt_that_takes_all_there_is_leaves_no_room_also_where_no_length_is_said() {
+    let api = api();
+    let models = api.models();
+    let full = json!({ "prompt": vec![4; models[0].positions] });
+    let error = read(Form::Text, full.as_object().unwrap(), &models).err().unwrap().to_json();
+    assert!(error["error"]["message"].as_str().unwrap().contains("leaves no room"), "{error}");
+}
+
 /// Each with the message's other fields as they should be.
 #[test]
 fn every_field_of_a_message_is_heeded_or_refused() {

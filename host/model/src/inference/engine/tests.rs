@@ -4,6 +4,8 @@
 use tch::{Kind, Tensor};
 
 use super::super::distribution::log_probabilities;
+use super::super::kv_cache::Layer;
+use super::super::prefix_cache::ReadPrompt;
 use super::*;
 use crate::{Device, Input, Segment, SelfAttention};
 use troupe_core::config::PolicyConfig;
@@ -399,7 +401,39 @@ fn impossible_requests_are_refused() {
     assert!(ask([].into(), sampling()).contains("no tokens"));
     assert!(ask([99].into(), sampling()).contains("token 99"));
     assert!(ask(prompt(1, 4090), sampling()).contains("leaves no room"));
+    for endless in [usize::MAX, usize::MAX - 3, 1 << 63, (1 << 63) - 4] {
+        let said = ask(prompt(1, 4), Sampling { max_completion_tokens: endless, ..sampling() });
+        assert!(said.contains("leaves no room"), "{said}");
+    }
     let hot = Sampling { temperature: -1.0, ..sampling() };
     assert!(ask(prompt(1, 4), hot).contains("`temperature` is -1"));
     assert!(policy.generate(&[], &sampling()).unwrap().is_empty());
+}
+
+#[test]
+fn what_libtorch_cannot_read_is_an_error_and_leaves_nothing_open() {
+    let policy = policy();
+    let mut engine = Engine::new(&[&policy], sampling(), 1 << 30).unwrap();
+    let long = prompt(1, 60);
+    // Of a head with three numbers, which no policy has.
+    let narrow = || Tensor::zeros([1, 40, 3], (Kind::Float, tch::Device::Cpu));
+    let layers = vec![Layer { keys: narrow(), values: narrow() }];
+    let read = ReadPrompt { member: 0, prompt: long[..40].into(), after: None, layers };
+    engine.base_groups[0].keep(vec![read]);
+    let alike = |seed: u64| -> Question {
+        let prompt = long.iter().chain(prompt(seed, 10).iter()).copied().collect();
+        (0, Request { prompt, seeds: vec![Seed::new(seed)] })
+    };
+    let questions = [alike(2), alike(3)];
+    for error in [engine.submit(&questions).unwrap_err(), engine.generate(&questions).unwrap_err()]
+    {
+        assert!(matches!(error, PolicyError::Torch(_)), "{error}");
+    }
+    assert!(engine.is_idle());
+    let tickets = engine.submit(&[(0, request(7, 5, 1))]).unwrap();
+    let mut answered = Vec::new();
+    while !engine.is_idle() {
+        answered.extend(engine.advance().unwrap().into_iter().map(|(ticket, _)| ticket));
+    }
+    assert_eq!(answered, tickets);
 }

@@ -210,3 +210,22 @@ fn a_word_with_white_space_is_refused() {
     let error = Tokenizer::from_words(&["a b".to_owned()]).unwrap_err().to_string();
     assert!(error.contains("`a b`"), "{error}");
 }
+
+#[test]
+fn bytes_of_tokens_are_those_that_they_add_to_the_text() {
+    let folder = changed(|file, _| {
+        file["model"]["vocab"]["\u{2581}up"] = json!(7);
+        file["decoder"] = json!({ "type": "Sequence", "decoders": [
+            { "type": "Replace", "pattern": { "String": "\u{2581}" }, "content": " " },
+            { "type": "ByteFallback" }, { "type": "Fuse" },
+            { "type": "Strip", "content": " ", "start": 1, "stop": 0 },
+        ] });
+    });
+    let pieces = Tokenizer::load(folder.path()).unwrap();
+    for (tokenizer, tokens, text) in
+        [(tokenizer(), [2, 4, 6, 3, 5], "up W(1,2) down"), (pieces, [2, 7, 4, 3, 7], "upup up")]
+    {
+        assert_eq!(tokenizer.decode(&tokens).unwrap(), text);
+        assert_eq!(tokenizer.bytes_in_text(&tokens).concat(), text.as_bytes());
+    }
+}
