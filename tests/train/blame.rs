@@ -250,7 +250,8 @@ fn recorded_episodes_are_looked_into_as_they_were(folder: &Path, run_folder: &st
     let found: Vec<Blame> = found.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(found.len(), episodes.len());
     for (blame, episode) in found.iter().zip(&episodes) {
-        assert_eq!(blame.episode.events, episode.events);
+        assert_eq!(blame.episode, *episode, "as it was recorded");
+        assert_eq!(blame.step, None, "the file does not say which step played it");
         let replied = |event: &&Event| matches!(event, Event::Replied { .. });
         let turns: usize = blame.rounds.iter().map(|round| round.turns.len()).sum();
         assert_eq!(turns, episode.events.iter().filter(replied).count());

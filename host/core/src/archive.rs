@@ -67,15 +67,22 @@ pub fn episode_file(step: usize) -> String {
     format!("step-{step:06}{EPISODES}")
 }
 
+/// The step of a run's file of episodes, as its name has it; of other files none.
+pub fn step_of_episodes(path: &Path) -> Option<usize> {
+    step_of(path.file_name()?.to_str()?, EPISODES)
+}
+
+fn step_of(name: &str, ending: &str) -> Option<usize> {
+    name.strip_prefix("step-")?.strip_suffix(ending)?.parse().ok()
+}
+
 fn list_steps(folder: &Path, ending: &str) -> Result<Vec<(usize, PathBuf)>, StorageError> {
     if !folder.is_dir() {
         return Ok(Vec::new());
     }
-    let step =
-        |name: &String| name.strip_prefix("step-")?.strip_suffix(ending)?.parse::<usize>().ok();
     let names = list_folder(folder)?.into_iter();
     let mut files: Vec<(usize, PathBuf)> =
-        names.filter_map(|name| Some((step(&name)?, folder.join(&name)))).collect();
+        names.filter_map(|name| Some((step_of(&name, ending)?, folder.join(&name)))).collect();
     files.sort();
     Ok(files)
 }
@@ -129,6 +136,13 @@ mod tests {
         let (records, unreadable) = read_lines(&path).unwrap();
         let steps: Vec<_> = records.iter().map(|record| record["step"].as_u64()).collect();
         assert_eq!((steps, unreadable), (vec![Some(0), Some(2)], 2));
+    }
+
+    #[test]
+    fn a_file_of_episodes_has_a_step_if_it_is_named_by_one() {
+        let run = Path::new("run/episodes");
+        assert_eq!(step_of_episodes(&run.join(episode_file(12))), Some(12));
+        assert_eq!(step_of_episodes(&run.join("recorded.jsonl")), None);
     }
 
     #[test]

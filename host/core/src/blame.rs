@@ -143,8 +143,9 @@ pub struct Round {
 /// An episode, round by round.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Blame {
-    /// The step whose policies played it.
-    pub step: usize,
+    /// The step whose policies played it, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<usize>,
     /// What outcomes are counted in.
     pub measure: Measure,
     /// What came of it.

@@ -46,10 +46,10 @@ pub fn run(
         samples: args.samples as usize,
         seed: Seed::new(config.run.seed).named("evaluation"),
     };
-    let (tasks, rollout) = match args.episodes.is_empty() {
+    let (tasks, rollout, origins) = match args.episodes.is_empty() {
         true => {
             let rollout = evaluate(&team, held_out, &config)?.rollout;
-            (tasks_of(&team, held_out, &config), rollout)
+            (tasks_of(&team, held_out, &config), rollout, Vec::new())
         }
         false => recorded(args, &team, held_out.seed)?,
     };
@@ -64,8 +64,10 @@ pub fn run(
     };
     let bar = report::Bar::new("blame", 0, wanted, "episodes");
     let mut found: Vec<Blame> = Vec::new();
-    let spent = blame(&team, &config, (&tasks, &rollout), inquiry, is_wanted, |blame| {
-        found.push(Blame { step: step.unwrap_or(0), ..blame });
+    let spent = blame(&team, &config, (&tasks, &rollout), inquiry, is_wanted, |mut blame| {
+        let task = blame.episode.task;
+        (blame.step, blame.episode.task) = origins.get(task).copied().unwrap_or((step, task));
+        found.push(blame);
         bar.step_to(found.len(), String::new());
     })?;
     bar.finish();
@@ -80,11 +82,22 @@ pub fn run(
     Ok(ExitCode::Success)
 }
 
-/// The episodes of files.
-fn recorded(args: &BlameArgs, team: &Team, seed: Seed) -> anyhow::Result<(Vec<TaskSeed>, Rollout)> {
-    let mut episodes = episodes_of(&args.episodes)?;
-    episodes.retain(|episode| args.task.is_none_or(|task| episode.seed == task));
-    Ok(play_recorded(team, episodes, seed)?)
+/// Where an episode stands among those of its run: the step, if its file says so, and the task.
+type Whereabouts = (Option<usize>, usize);
+
+/// The episodes of files, played again, and where each task of them was recorded.
+fn recorded(
+    args: &BlameArgs,
+    team: &Team,
+    seed: Seed,
+) -> anyhow::Result<(Vec<TaskSeed>, Rollout, Vec<Whereabouts>)> {
+    let mut recorded = episodes_of(&args.episodes)?;
+    let is_asked_for = |task: u32| args.task.is_none_or(|asked| asked == task);
+    recorded.retain(|(_, episode)| is_asked_for(episode.seed) && !episode.is_void());
+    let origins = recorded.iter().map(|(step, episode)| (*step, episode.task)).collect();
+    let episodes = recorded.into_iter().map(|(_, episode)| episode).collect();
+    let (tasks, rollout) = play_recorded(team, episodes, seed)?;
+    Ok((tasks, rollout, origins))
 }
 
 /// Write what was found, a line for each episode. Nothing is no reason to lose what was found

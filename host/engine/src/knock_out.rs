@@ -24,6 +24,8 @@ const FILE: &str = "roles.json";
 const SHARE: u64 = 20;
 /// Fewer tasks say nothing.
 const FEWEST: usize = 32;
+/// A share of tasks that is as good as none.
+const LITTLE: f64 = 0.05;
 
 /// At the end of a run, on test tasks.
 pub fn at_the_end(run: &Path, config: &Config, device: Device) -> anyhow::Result<()> {
@@ -121,7 +123,8 @@ fn show(worth: &RoleWorth) {
     });
 }
 
-/// Roles whose own policy adds nothing that can be shown to one that has learned least.
+/// Roles whose own policy adds nothing that can be shown, and at most little, to one that has
+/// learned least. Of few tasks the interval is too wide to say so.
 fn lazy(worth: &RoleWorth) -> Vec<String> {
     let mut least: Vec<&KnockedOut> =
         worth.roles.iter().filter(|knocked| knocked.understudy != Understudy::Expert).collect();
@@ -133,7 +136,10 @@ fn lazy(worth: &RoleWorth) -> Vec<String> {
         }
         same
     });
-    let adds_nothing = |knocked: &&KnockedOut| knocked.effect.interval.low <= 0.0;
+    let adds_nothing = |knocked: &&KnockedOut| {
+        let Interval { low, high } = knocked.effect.interval;
+        low <= 0.0 && high < LITTLE
+    };
     least.into_iter().filter(adds_nothing).map(|knocked| knocked.role.clone()).collect()
 }
 
@@ -170,5 +176,20 @@ mod tests {
         let split = "test".to_owned();
         let worth = RoleWorth { step: 1, split, tasks: 64, success: 1.0, roles };
         assert_eq!(lazy(&worth), ["idle"]);
+    }
+
+    #[test]
+    fn of_few_tasks_no_role_is_called_lazy() {
+        let knocked = |tasks: usize| KnockedOut {
+            role: "idle".to_owned(),
+            understudy: Understudy::Began,
+            success: 1.0,
+            effect: Effect::of(&vec![1.0; tasks], &vec![1.0; tasks], Measure::Solved).unwrap(),
+        };
+        let named = |tasks: usize| {
+            let (split, roles) = ("test".to_owned(), vec![knocked(tasks)]);
+            lazy(&RoleWorth { step: 1, split, tasks, success: 1.0, roles }).len()
+        };
+        assert_eq!([8, 64].map(named), [0, 1]);
     }
 }

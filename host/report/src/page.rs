@@ -10,6 +10,7 @@ mod story;
 mod siblings;
 mod gallery;
 mod notes;
+mod names;
 mod selection;
 mod chapter;
 
@@ -21,6 +22,7 @@ pub use bounds::Bounds;
 pub use chapter::Chapter;
 pub use selection::Shown;
 
+use self::names::names_of;
 use self::texts::Texts;
 use troupe_core::storage::StorageError;
 
@@ -44,8 +46,10 @@ impl Page {
     pub fn of(runs: &[PathBuf], bounds: Bounds) -> Result<Self, StorageError> {
         let mut texts = Texts::new(bounds.text_bytes);
         let share = bounds.shared_by(runs.len());
-        let write = |run: &PathBuf| chapter::write(run, share, &mut texts);
-        let runs = runs.iter().map(write).collect::<Result<_, _>>()?;
+        let write = |(run, name): (&PathBuf, String)| {
+            chapter::write((run.as_path(), name), share, &mut texts)
+        };
+        let runs = runs.iter().zip(names_of(runs)).map(write).collect::<Result<_, _>>()?;
         Ok(Page { version: env!("CARGO_PKG_VERSION"), runs, texts })
     }
 

@@ -11,21 +11,22 @@ pub use view::{View, draw};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 
+use view::{height, warnings};
+
 #[cfg(test)]
 mod tests;
 
-/// Columns and lines of a screen that is printed.
-const PRINTED: (u16, u16) = (100, 56);
+/// Columns of a screen that is printed.
+const PRINTED: u16 = 100;
 
-/// The screen as lines, for a log or a file.
+/// The screen as lines, for a log or a file; warnings follow in full.
 pub fn printed(sight: &Sight) -> Vec<String> {
-    let area = Rect::new(0, 0, PRINTED.0, PRINTED.1);
+    let area = Rect::new(0, 0, PRINTED, height(sight));
     let mut buffer = Buffer::empty(area);
     draw(sight, View::Everything, area, &mut buffer);
     let line = |y| (0..area.width).map(|x| buffer[(x, y)].symbol()).collect::<String>();
     let mut lines: Vec<String> = (0..area.height).map(|y| line(y).trim_end().to_owned()).collect();
-    while lines.last().is_some_and(String::is_empty) {
-        lines.pop();
-    }
+    lines.push("warnings, the last first:".to_owned());
+    lines.extend(warnings(sight));
     lines
 }

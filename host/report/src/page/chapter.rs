@@ -1,13 +1,14 @@
 //! One run as a page shows it.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Serialize;
 use serde_json::Value;
 
 use super::bounds::Bounds;
-use super::figures::{HeldOut, best_step, held_out, rounded, thinned};
+use super::figures::{HeldOut, best_step, held_out, rounded, thinned, void};
 use super::notes::Notes;
 use super::selection::{Selection, Shown};
 use super::siblings::Leaf;
@@ -20,7 +21,7 @@ use troupe_core::storage::{StorageError, read_json};
 /// One run.
 #[derive(Debug, Serialize)]
 pub struct Chapter {
-    /// What it is called: the name of its folder.
+    /// What it is called: the name of its folder, with those above it where runs share it.
     pub name: String,
     /// Its folder, as it was given.
     pub folder: String,
@@ -32,8 +33,12 @@ pub struct Chapter {
     pub best: Option<usize>,
     /// α of r = α·team + local.
     pub alpha: f64,
+    /// Whether its policies are compared with what they were: else `kl` is 0 for want of a measure.
+    pub has_reference: bool,
     /// Lines of the metrics.
     pub metrics: Vec<Value>,
+    /// Void training episodes by cause.
+    pub void: BTreeMap<String, u64>,
     /// Before and after.
     pub summary: Option<Value>,
     /// What cannot be said for it.
@@ -56,12 +61,16 @@ pub struct Chapter {
     pub shown: Shown,
 }
 
-/// Write the chapter of a run, with its texts among the others.
+/// Write the chapter of a run of this name, with its texts among the others.
 ///
 /// # Errors
 /// If the folder is none of a run, or its files cannot be read at all. What is damaged in it is
 /// noted in the chapter.
-pub fn write(run: &Path, bounds: Bounds, texts: &mut Texts) -> Result<Chapter, StorageError> {
+pub fn write(
+    (run, name): (&Path, String),
+    bounds: Bounds,
+    texts: &mut Texts,
+) -> Result<Chapter, StorageError> {
     let config_path = find_config(run)?;
     let mut notes = Notes::default();
     let lines = lines_of(run, "metrics.jsonl", &mut notes)?;
@@ -80,13 +89,15 @@ pub fn write(run: &Path, bounds: Bounds, texts: &mut Texts) -> Result<Chapter, S
     }
     let Selection { shown, episodes, tables, .. } = selection;
     Ok(Chapter {
-        name: name_of(run),
+        name,
         folder: run.display().to_string(),
         notes: notes.into_list(),
         finished: summary.is_some(),
         best,
+        has_reference: config.as_ref().is_some_and(|config| config.train.needs_reference()),
         alpha: config.map_or(1.0, |config| config.advantage.alpha),
         shown: Shown { answers_drawn: answers_drawn(&lines), ..shown },
+        void: void(&lines),
         metrics: thinned(lines),
         summary: summary.map(rounded),
         role_worth,
@@ -111,12 +122,6 @@ fn lines_of(run: &Path, name: &str, notes: &mut Notes) -> Result<Vec<Value>, Sto
 fn json_of(run: &Path, name: &str, notes: &mut Notes) -> Option<Value> {
     let path = run.join(name);
     path.is_file().then(|| notes.unless(read_json(&path))).flatten()
-}
-
-/// The folder's own name, wherever it was named from.
-fn name_of(run: &Path) -> String {
-    let whole = run.canonicalize().unwrap_or_else(|_| run.to_owned());
-    whole.file_name().unwrap_or(run.as_os_str()).to_string_lossy().into_owned()
 }
 
 /// The manifest repeats the configuration, which the page has already.

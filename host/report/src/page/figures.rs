@@ -9,20 +9,29 @@ use serde_json::{Map, Number, Value};
 /// Lines of metrics that a page holds.
 const LINES: usize = 600;
 
-/// Which lines are kept: all with something said or measured in them, and of the others so many
-/// that `LINES` are not exceeded by much.
+/// Which lines are kept: all with a warning, the first `LINES` with something measured in them,
+/// and of the others so many that `LINES` are not exceeded by much.
 pub fn thinned(lines: Vec<Value>) -> Vec<Value> {
     let every = lines.len().div_ceil(LINES).max(1);
     let (last, mut told) = (lines.len().saturating_sub(1), 0);
     let mut keep = |index: usize, line: &Value| {
-        let says = ["validation", "test", "warnings", "information"]
-            .iter()
-            .any(|key| line.get(key).is_some());
-        told += usize::from(says);
-        index.is_multiple_of(every) || index == last || (says && told <= LINES)
+        let has = |key: &&str| line.get(key).is_some();
+        let measured = ["validation", "test", "information"].iter().any(has);
+        told += usize::from(measured);
+        let is_told = has(&"warnings") || (measured && told <= LINES);
+        is_told || index.is_multiple_of(every) || index == last
     };
     let kept = lines.into_iter().enumerate().filter(|(index, line)| keep(*index, line));
     kept.map(|(_, line)| rounded(line)).collect()
+}
+
+/// How many training episodes were void, by cause: of all lines, however few of them are kept.
+pub fn void(lines: &[Value]) -> BTreeMap<String, u64> {
+    let mut causes: BTreeMap<String, u64> = BTreeMap::new();
+    for (cause, times) in lines.iter().filter_map(|line| line.get("void")?.as_object()).flatten() {
+        *causes.entry(cause.clone()).or_default() += times.as_u64().unwrap_or_default();
+    }
+    causes
 }
 
 /// Numbers to six digits.
@@ -124,6 +133,27 @@ mod tests {
             assert!(steps.contains(&step), "{step}");
         }
         assert_eq!(thinned((0..20).map(line).collect()).len(), 20);
+    }
+
+    #[test]
+    fn a_warning_stays_after_however_many_measurements() {
+        let line = |step: usize| match step {
+            4999 => json!({ "step": step }),
+            step if step > 4000 => json!({ "step": step, "warnings": ["w"] }),
+            step => json!({ "step": step, "validation": {} }),
+        };
+        let kept = thinned((0..5000).map(line).collect());
+        assert_eq!(kept.iter().filter(|line| line.get("warnings").is_some()).count(), 998);
+    }
+
+    #[test]
+    fn void_episodes_are_counted_in_all_lines() {
+        let line = |step: usize| json!({ "step": step, "void": { "trap": 2 } });
+        let mut lines: Vec<Value> = (0..5000).map(line).collect();
+        lines.push(json!({ "step": 5000, "void": { "time": 1 } }));
+        lines.push(json!({ "step": 5001 }));
+        let counted = [("time".to_owned(), 1), ("trap".to_owned(), 10_000)];
+        assert_eq!(void(&lines), BTreeMap::from(counted));
     }
 
     #[test]

@@ -173,12 +173,12 @@ impl<'a> Selection<'a> {
     }
 
     fn episode(&mut self, step: usize, episode: Episode, rows: &[(Option<usize>, &Row)]) {
-        self.put(step, episode, rows, |_| None);
+        self.put(Some(step), episode, rows, |_| None);
     }
 
     fn put(
         &mut self,
-        step: usize,
+        step: Option<usize>,
         episode: Episode,
         rows: &[(Option<usize>, &Row)],
         course: impl Fn(&mut Texts) -> Option<Course>,
@@ -222,7 +222,8 @@ impl<'a> Selection<'a> {
             match gallery.draw(episode, rung(lines, story.step, &episode.family)) {
                 Ok(drawings) => self.hang(story, &drawings),
                 Err(error @ GalleryError::Elsewhere { .. }) => {
-                    let step = story.step;
+                    let step =
+                        story.step.map_or_else(|| "unknown".to_owned(), |step| step.to_string());
                     self.notes.add(format!("an episode of step {step} is not drawn: {error}"));
                 }
                 Err(error) => self.notes.add(format!("an episode is not drawn: {error}")),
@@ -262,8 +263,8 @@ pub(super) fn length(part: &impl Serialize) -> usize {
 }
 
 /// The rung of the curriculum that training tasks of a family were played on.
-fn rung(lines: &[Value], step: usize, family: &str) -> usize {
-    let line = lines.iter().find(|line| step_of(line) == Some(step));
+fn rung(lines: &[Value], step: Option<usize>, family: &str) -> usize {
+    let line = step.and_then(|step| lines.iter().find(|line| step_of(line) == Some(step)));
     let rung = line.and_then(|line| line.get("families")?.get(family)?.get("rung")?.as_u64());
     rung.unwrap_or(0) as usize
 }

@@ -11,8 +11,9 @@ use troupe_core::trajectory::{Ending, Episode, Event, Status};
 /// An episode.
 #[derive(Debug, Serialize)]
 pub struct Story {
-    /// The step it was played in.
-    pub step: usize,
+    /// The step it was played in, if that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<usize>,
     /// The part of the tasks.
     pub split: String,
     /// The family of tasks.
@@ -157,10 +158,10 @@ pub struct Seat {
     pub instance: u32,
 }
 
-/// Tell an episode of a step. `row` says where in the step's table the answer stands that a role
+/// Tell an episode of a step, if it is known of which. `row` says where in the step's table the answer stands that a role
 /// gave in its turn of a conversation.
 pub fn tell(
-    step: usize,
+    step: Option<usize>,
     episode: &Episode,
     texts: &mut Texts,
     row: impl Fn(&Event) -> Option<usize>,
@@ -324,7 +325,7 @@ mod tests {
         let episode = episode(events);
         let sizes: Vec<usize> = episode.acts().map(<[Event]>::len).collect();
         assert_eq!(sizes, [2, 1]);
-        let story = tell(5, &episode, &mut Texts::new(100), |_| Some(9));
+        let story = tell(Some(5), &episode, &mut Texts::new(100), |_| Some(9));
         assert_eq!(story.reward, 1.0 + 0.25 - 0.5 + 0.5 + 2.0);
         let moments: Vec<Option<usize>> = story
             .events
@@ -340,10 +341,11 @@ mod tests {
     #[test]
     fn a_prompt_that_comes_again_is_kept_once_and_an_answer_knows_its_row() {
         let mut texts = Texts::new(100);
-        let story = tell(5, &episode(vec![replied("left"), replied("left")]), &mut texts, |_| None);
+        let story =
+            tell(Some(5), &episode(vec![replied("left"), replied("left")]), &mut texts, |_| None);
         assert_eq!(texts.count(), 3, "rules, now, up");
         assert_eq!(story.roles, BTreeSet::from(["left".to_owned()]));
-        let story = tell(5, &episode(vec![replied("left")]), &mut texts, |_| Some(9));
+        let story = tell(Some(5), &episode(vec![replied("left")]), &mut texts, |_| Some(9));
         let Line::Replied { prompt, row, .. } = &story.events[0] else { unreachable!() };
         assert_eq!((prompt.as_slice(), *row), (&[("system", 0), ("user", 1)][..], Some(9)));
     }
@@ -352,7 +354,7 @@ mod tests {
     fn a_void_episode_says_why() {
         let ending = Ending::Void { cause: "trap".to_owned(), message: "it fell".to_owned() };
         let void = Episode { ending, ..episode(Vec::new()) };
-        let story = tell(5, &void, &mut Texts::new(100), |_| None);
+        let story = tell(Some(5), &void, &mut Texts::new(100), |_| None);
         assert_eq!((story.ending, story.cause.as_deref()), ("void", Some("trap")));
         assert_eq!(story.message, Some(0));
     }

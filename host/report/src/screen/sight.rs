@@ -23,11 +23,11 @@ pub struct Sight {
     pub folder: PathBuf,
     /// Lines of its metrics.
     pub lines: Vec<Value>,
-    /// Steps that it is to make, if its configuration can be read.
-    pub steps: Option<usize>,
+    /// What it was told to do, if that can be read.
+    pub config: Option<Config>,
     /// Whether it has come to its end.
     pub finished: bool,
-    /// What was to be expected of it after two steps.
+    /// What was to be expected of it after two steps, if it is still to make as many.
     pub forecast: Option<Forecast>,
     /// The last of its recorded episodes, the last first.
     pub episodes: Vec<Glance>,
@@ -65,14 +65,28 @@ impl Sight {
             folder: run.to_owned(),
             // A file that cannot be read says as little as none.
             forecast: read_json(&run.join(FILE)).ok(),
-            steps: config.map(|config| config.train.steps),
+            config,
             finished: run.join("summary.json").is_file(),
             lines,
             episodes: Vec::new(),
             said,
         };
+        let steps = sight.steps();
+        let still_holds = |forecast: &Forecast| steps.is_none_or(|of| forecast.likely.steps == of);
+        sight.forecast = sight.forecast.filter(still_holds);
         sight.look_at_episodes()?;
         Ok(sight)
+    }
+
+    /// Steps that it is to make, if that is known: a budget ends a run at any step.
+    pub fn steps(&self) -> Option<usize> {
+        let train = &self.config.as_ref()?.train;
+        train.budget.share_spent(0, 0, 0.0).is_none().then_some(train.steps)
+    }
+
+    /// Whether its policies are compared with what they were: else `kl` is 0 for want of a measure.
+    pub fn has_reference(&self) -> bool {
+        self.config.as_ref().is_some_and(|config| config.train.needs_reference())
     }
 
     /// The last step.
@@ -86,15 +100,32 @@ impl Sight {
         Some(at(line)? - at(self.lines.first()?)?)
     }
 
-    /// Seconds since training began, and those that the steps to come take at the pace of the
-    /// last ones.
-    pub fn pace(&self) -> Option<(f64, f64)> {
+    /// The share of its budget that was spent by a line.
+    fn share_spent(&self, line: &Value) -> Option<f64> {
+        let total = |name: &str| line.pointer("/totals")?.get(name)?.as_u64();
+        let [tokens, samples] =
+            ["completion_tokens", "samples"].map(|name| total(name).unwrap_or_default());
+        let seconds = line.pointer("/timing/totals/seconds").and_then(Value::as_f64);
+        let budget = &self.config.as_ref()?.train.budget;
+        budget.share_spent(tokens, samples, seconds.unwrap_or_default())
+    }
+
+    /// Seconds since training began, and those that what is left takes at the pace of the last
+    /// steps, if it is known how much that is.
+    pub fn pace(&self) -> Option<(f64, Option<f64>)> {
         let last = self.lines.last()?;
         let before = &self.lines[self.lines.len().saturating_sub(PACE + 1)];
         let (so_far, then) = (self.seconds_to(last)?, self.seconds_to(before)?);
         let made = step_of(last)?.checked_sub(step_of(before)?).filter(|made| *made > 0)?;
-        let left = self.forecast.as_ref()?.likely.steps.saturating_sub(self.step());
-        Some((so_far, (so_far - then) / made as f64 * left as f64))
+        let steps_left = || match self.steps() {
+            Some(steps) => Some(steps.saturating_sub(self.step()) as f64),
+            None => {
+                let (spent, earlier) = (self.share_spent(last)?, self.share_spent(before)?);
+                let of_step = (spent - earlier) / made as f64;
+                (of_step > 0.0).then(|| (1.0 - spent).max(0.0) / of_step)
+            }
+        };
+        Some((so_far, steps_left().map(|left| (so_far - then) / made as f64 * left)))
     }
 
     /// A figure of every line that has it, over the steps.

@@ -17,7 +17,8 @@ fn run(folder: &Path) {
             "reward": { "mean": step, "std": 0.5 }, "accepted": 0.25, "cut": 0.125,
             "groups": { "spread": 0.75, "dropped": 0.5 },
         });
-        let updates = serde_json::json!({ "shared": { "entropy": 1.5, "compared": 7 } });
+        let updates =
+            serde_json::json!({ "shared": { "entropy": 1.5, "compared": 7, "kl": 0.4321 } });
         serde_json::json!({
             "step": step,
             "validation": { "greedy": { "success": success } },
@@ -87,6 +88,50 @@ fn what_was_to_be_expected_stands_beside_what_came() {
     std::fs::write(folder.path().join("summary.json"), "{}").unwrap();
     let told = lines(&Sight::of(folder.path()).unwrap(), View::Curves, (120, 30));
     assert!(told.contains("to 16 min 40 s); it took 30.0 s"), "{told}");
+}
+
+#[test]
+fn what_is_left_is_told_by_the_configuration_as_it_is_now() {
+    let folder = tempfile::tempdir().unwrap();
+    timed(folder.path());
+    let told = |config: &str| {
+        std::fs::write(folder.path().join("config.toml"), config).unwrap();
+        lines(&Sight::of(folder.path()).unwrap(), View::Curves, (120, 30))
+    };
+    let longer = told("[train]\nsteps = 137\n");
+    assert!(longer.contains("step 3 of 137, not finished"), "{longer}");
+    assert!(longer.contains("30.0 s so far, 22 min 20 s left at this pace"), "{longer}");
+    assert!(!longer.contains("forecast"), "it was for 100 steps: {longer}");
+    let budgeted = told("[train.budget]\nsamples = 600\n");
+    assert!(budgeted.contains("step 3, not finished"), "{budgeted}");
+    assert!(budgeted.contains("30.0 s so far, 30.0 s left at this pace"), "{budgeted}");
+}
+
+#[test]
+fn a_divergence_is_shown_only_where_there_is_a_reference() {
+    let folder = tempfile::tempdir().unwrap();
+    run(folder.path());
+    let figures = || lines(&Sight::of(folder.path()).unwrap(), View::Figures, (110, 30));
+    assert!(!figures().contains("0.4321"), "{}", figures());
+    let config = "[train]\nkl_coefficient = 0.1\n";
+    std::fs::write(folder.path().join("config.toml"), config).unwrap();
+    assert!(figures().contains("0.4321"), "{}", figures());
+}
+
+#[test]
+fn all_that_a_run_said_is_printed_however_much_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    run(folder.path());
+    let long = "x".repeat(300);
+    let line = |step: usize| {
+        serde_json::json!({ "step": step, "warnings": [format!("{long} {step}")] }).to_string()
+    };
+    let said: Vec<String> = (0..90).map(line).collect();
+    std::fs::write(folder.path().join("metrics.jsonl"), said.join("\n") + "\n").unwrap();
+    let lines = printed(&Sight::of(folder.path()).unwrap());
+    for step in 0..90 {
+        assert!(lines.contains(&format!("step {step}: {long} {step}")), "{step}: {lines:?}");
+    }
 }
 
 #[test]

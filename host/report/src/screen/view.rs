@@ -27,7 +27,7 @@ pub enum View {
     Episodes,
     /// What the run had to say.
     Warnings,
-    /// All of them, one below the other.
+    /// All of them but the warnings, one below the other.
     Everything,
 }
 
@@ -48,6 +48,16 @@ impl View {
     }
 }
 
+/// Lines of the curves and of the episodes, where they stand below each other.
+const CURVES: u16 = 24;
+const EPISODES: u16 = 14;
+
+/// Lines that `Everything` takes.
+pub fn height(sight: &Sight) -> u16 {
+    let head = 2 + u16::from(expectation(sight).is_some());
+    figures_height(sight).saturating_add(head + CURVES + EPISODES)
+}
+
 /// Draw a view of a run.
 pub fn draw(sight: &Sight, view: View, area: Rect, buffer: &mut Buffer) {
     let expected = expectation(sight);
@@ -62,12 +72,11 @@ pub fn draw(sight: &Sight, view: View, area: Rect, buffer: &mut Buffer) {
     Line::raw(expected.unwrap_or_default()).render(time, buffer);
     if view == View::Everything {
         let parts = Layout::vertical([
-            Constraint::Length(24),
+            Constraint::Length(CURVES),
             Constraint::Length(figures_height(sight)),
-            Constraint::Length(14),
-            Constraint::Min(3),
+            Constraint::Length(EPISODES),
         ]);
-        let all = parts.areas::<4>(body);
+        let all = parts.areas::<3>(body);
         for ((view, _), area) in View::TABS.into_iter().zip(all) {
             draw_one(sight, view, area, buffer);
         }
@@ -82,7 +91,7 @@ pub fn draw(sight: &Sight, view: View, area: Rect, buffer: &mut Buffer) {
 }
 
 fn heading(sight: &Sight) -> String {
-    let of = sight.steps.map_or(String::new(), |steps| format!(" of {steps}"));
+    let of = sight.steps().map_or(String::new(), |steps| format!(" of {steps}"));
     let state = if sight.finished { "finished" } else { "not finished" };
     let said = match sight.said.len() {
         0 => String::new(),
@@ -96,14 +105,16 @@ fn heading(sight: &Sight) -> String {
     )
 }
 
-/// What was to be expected after two steps, and what came.
+/// What was to be expected after two steps, if that still holds, and what came.
 fn expectation(sight: &Sight) -> Option<String> {
-    let forecast = sight.forecast.as_ref()?;
-    let ((so_far, left), (low, high)) = (sight.pace()?, forecast.range());
-    let came = match sight.finished {
-        true => format!("it took {}", duration(so_far)),
-        false => format!("{} so far, {} left at this pace", duration(so_far), duration(left)),
+    let (so_far, left) = sight.pace()?;
+    let came = match left {
+        _ if sight.finished => format!("it took {}", duration(so_far)),
+        Some(left) => format!("{} so far, {} left at this pace", duration(so_far), duration(left)),
+        None => format!("{} so far", duration(so_far)),
     };
+    let Some(forecast) = &sight.forecast else { return Some(came) };
+    let (low, high) = forecast.range();
     let [likely, low, high] = [forecast.likely.seconds, low, high].map(duration);
     Some(format!("forecast after two steps: {likely} ({low} to {high}); {came}"))
 }
@@ -140,7 +151,7 @@ fn escaped(name: &str) -> String {
 
 fn figures_height(sight: &Sight) -> u16 {
     let lines = sight.names("roles").len() + sight.names("updates").len();
-    u16::try_from(lines).unwrap_or(u16::MAX).saturating_add(6).min(26)
+    u16::try_from(lines).unwrap_or(u16::MAX).saturating_add(6)
 }
 
 fn draw_figures(sight: &Sight, area: Rect, buffer: &mut Buffer) {
@@ -159,7 +170,9 @@ fn draw_figures(sight: &Sight, area: Rect, buffer: &mut Buffer) {
     let heads = ["role", "reward", "accepted", "tokens", "cut", "spread", "dropped"];
     let shares = [false, true, false, true, false, true];
     draw_table(sight, ("roles", &roles), &heads, &columns, &shares, upper, buffer);
-    let columns = ["entropy", "movement", "kl", "gradient_norm", "compared", "skipped_steps"];
+    // Without a reference `kl` is written as 0 and was not measured.
+    let kl = if sight.has_reference() { "kl" } else { "" };
+    let columns = ["entropy", "movement", kl, "gradient_norm", "compared", "skipped_steps"];
     let heads = ["policy", "entropy", "movement", "kl", "gradient", "compared", "skipped"];
     draw_table(sight, ("updates", &policies), &heads, &columns, &[false; 6], lower, buffer);
 }
@@ -229,15 +242,19 @@ fn draw_episodes(sight: &Sight, area: Rect, buffer: &mut Buffer) {
         .render(area, buffer);
 }
 
-fn draw_warnings(sight: &Sight, area: Rect, buffer: &mut Buffer) {
+/// What the run had to say, the last first, each in a line.
+pub fn warnings(sight: &Sight) -> Vec<String> {
     let line = |(step, text): &(usize, String)| {
-        Line::raw(format!("step {step}: {}", visible(text).replace('\n', " ")))
+        format!("step {step}: {}", visible(text).replace('\n', " "))
     };
-    let lines: Vec<Line> = match sight.said.is_empty() {
-        true => vec![Line::raw("none")],
+    match sight.said.is_empty() {
+        true => vec!["none".to_owned()],
         false => sight.said.iter().rev().map(line).collect(),
-    };
-    Paragraph::new(lines)
+    }
+}
+
+fn draw_warnings(sight: &Sight, area: Rect, buffer: &mut Buffer) {
+    Paragraph::new(warnings(sight).into_iter().map(Line::raw).collect::<Vec<_>>())
         .wrap(Wrap { trim: false })
         .block(Block::bordered().title(" warnings, the last first "))
         .render(area, buffer);

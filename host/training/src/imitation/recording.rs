@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 
 use crate::rollout::Demonstration;
 use crate::team::Team;
+use troupe_core::archive::step_of_episodes;
 use troupe_core::config::Config;
 use troupe_core::error::{Coded, ExitCode, suggestion};
 use troupe_core::seed::Seed;
@@ -251,15 +252,17 @@ fn files_of(path: &Path) -> Result<Vec<PathBuf>, StorageError> {
     Ok(names.map(|name| folder.join(name)).collect())
 }
 
-/// The recorded episodes of run folders and files.
+/// The recorded episodes of run folders and files, each with the step of its file, if that is of
+/// one.
 ///
 /// # Errors
 /// If a file cannot be read, a line is no episode, or there is none.
-pub fn episodes_of(paths: &[PathBuf]) -> Result<Vec<Episode>, RecordingError> {
+pub fn episodes_of(paths: &[PathBuf]) -> Result<Vec<(Option<usize>, Episode)>, RecordingError> {
     let mut episodes = Vec::new();
     for path in paths {
         for file in files_of(path)? {
-            episodes.extend(read_episodes(&file)?);
+            let step = step_of_episodes(&file);
+            episodes.extend(read_episodes(&file)?.into_iter().map(|episode| (step, episode)));
         }
     }
     match episodes.is_empty() {

@@ -125,7 +125,8 @@ impl Health {
         let solved = record.families.values().map(|family| family.solved * family.episodes as f64);
         let solved = solved.sum::<f64>() / record.episodes.max(1) as f64;
         for (policy, update) in &record.updates {
-            signs.extend(of_policy(policy, update, solved));
+            signs.extend(of_entropy(policy, update, solved));
+            signs.extend(of_policy(policy, update));
         }
         for (role, found) in &record.information {
             let most = self.informed.entry(role.clone()).or_default();
@@ -273,27 +274,32 @@ fn of_information(role: &str, found: &Information, most: f64) -> Sign {
     }
 }
 
-fn of_policy(policy: &str, update: &UpdateMetrics, solved: f64) -> [Sign; 5] {
+/// Entropy is measured on all answers, also in a step that learned from none; only where there
+/// was no answer it is exactly 0, and such a step says nothing either way.
+fn of_entropy(policy: &str, update: &UpdateMetrics, solved: f64) -> Option<Sign> {
+    let is_measured = update.samples > 0 || update.entropy > 0.0;
+    is_measured.then(|| Sign {
+        name: format!("entropy {policy}"),
+        shows: update.entropy < NO_ENTROPY && solved < WELL_SOLVED,
+        patience: SIGN_STEPS,
+        words: format!(
+            "the policy `{policy}` has stopped trying: its entropy is {:.4} nats per token, and \
+             {:.0} % of the episodes are solved; raise train.entropy_coefficient, lower \
+             train.learning_rate, or go back to an earlier checkpoint",
+            update.entropy,
+            100.0 * solved
+        ),
+    })
+}
+
+fn of_policy(policy: &str, update: &UpdateMetrics) -> [Sign; 4] {
     let sign = |name: &str, shows: bool, patience: usize, words: String| Sign {
         name: format!("{name} {policy}"),
         shows,
         patience,
         words,
     };
-    let measured = update.samples > 0;
     [
-        sign(
-            "entropy",
-            measured && update.entropy < NO_ENTROPY && solved < WELL_SOLVED,
-            SIGN_STEPS,
-            format!(
-                "the policy `{policy}` has stopped trying: its entropy is {:.4} nats per token, \
-                 and {:.0} % of the episodes are solved; raise train.entropy_coefficient, lower \
-                 train.learning_rate, or go back to an earlier checkpoint",
-                update.entropy,
-                100.0 * solved
-            ),
-        ),
         sign(
             "displacement",
             update.displacement.is_some_and(|lost| lost > DISPLACED),

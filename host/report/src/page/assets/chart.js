@@ -14,7 +14,7 @@ function lineChart({ title, series, x, percents = false, from0 = false, height =
     figure.append(hint("nothing was measured"));
     return figure;
   }
-  const said = (value) => (percents ? percent(value) : short(value));
+  const said = (value) => (percents ? percent(value) : exact(value));
   const readout = make("p", { class: "readout", "aria-live": "polite" });
   const place = make("div", { class: "plot" });
   const chart = { title, shown, x, percents, from0, height, said, readout, place };
@@ -30,7 +30,7 @@ function legend(series) {
 
 function numbers({ shown, x, said }) {
   const rows = shown.flatMap((one) =>
-    one.points.map((point) => [short(point.x), visible(one.name), spoken(point, said)]),
+    one.points.map((point) => [exact(point.x), visible(one.name), spoken(point, said)]),
   );
   return table([x, "curve", "value"], rows, { label: "numbers of the chart" });
 }
@@ -92,12 +92,12 @@ function redraw(chart) {
   chart.place.replaceChildren(svg);
 }
 
-function grid({ width, height, toX, toY, said, x }, xs, ys) {
+function grid({ width, height, toX, toY, percents, x }, xs, ys) {
   const right = width - MARGIN.right;
   const bottom = height - MARGIN.bottom;
   const across = ticks(ys, 4).flatMap((at) => [
     draw("line", { class: "grid", x1: MARGIN.left, x2: right, y1: toY(at), y2: toY(at) }),
-    draw("text", { class: "tick end", x: MARGIN.left - 6, y: toY(at) + 4, text: said(at).replace(".0 %", " %") }),
+    draw("text", { class: "tick end", x: MARGIN.left - 6, y: toY(at) + 4, text: percents ? percent(at).replace(".0 %", " %") : short(at) }),
   ]);
   const down = ticks(xs, Math.max(2, width / 90)).map((at) =>
     draw("text", { class: "tick middle", x: toX(at), y: bottom + 15, text: short(at) }),
@@ -137,7 +137,7 @@ function listen(chart, svg, cursor) {
       const point = one.points.find((point) => point.x === all[now]);
       return point ? [`${visible(one.name)} ${spoken(point, chart.said)}`] : [];
     });
-    chart.readout.textContent = `${chart.x} ${short(all[now])}: ${values.join(" · ")}`;
+    chart.readout.textContent = `${chart.x} ${exact(all[now])}: ${values.join(" · ")}`;
   };
   svg.addEventListener("pointermove", (event) => {
     const at = event.clientX - svg.getBoundingClientRect().left;

@@ -56,6 +56,11 @@ function short(number) {
   return trimmed(number);
 }
 
+// A number as it is read by itself: large ones to the last whole, as steps are counted.
+function exact(number) {
+  return Number.isInteger(number) || Math.abs(number) >= 1000 ? count(Math.round(number)) : short(number);
+}
+
 function trimmed(number) {
   return String(Number(number.toPrecision(3)));
 }

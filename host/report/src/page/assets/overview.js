@@ -74,7 +74,7 @@ function byFamily(axis) {
       color: color(index),
       points: successPoints(run, axis.of(run), (line) => dig(line, "validation", "families", family)),
     }));
-    return [lineChart({ title: `${visible(run.name)}: by family`, series, x: axis.name, percents: true })];
+    return [lineChart({ title: `${visible(run.name)}: by family, likeliest answers`, series, x: axis.name, percents: true })];
   });
   return charts.length ? make("div", { class: "charts" }, charts) : null;
 }
@@ -125,13 +125,7 @@ function endingsCard() {
 }
 
 function voids() {
-  const rows = runs.flatMap((run) => {
-    const causes = {};
-    for (const line of run.metrics) {
-      for (const [cause, times] of Object.entries(line.void || {})) causes[cause] = (causes[cause] || 0) + times;
-    }
-    return Object.entries(causes).map(([cause, times]) => [visible(run.name), visible(cause), count(times)]);
-  });
+  const rows = runs.flatMap((run) => Object.entries(run.void).map(([cause, times]) => [visible(run.name), visible(cause), count(times)]));
   return rows.length ? table(["run", "void because of", "episodes"], rows, { label: "void episodes by cause" }) : hint("No episode was void.");
 }
 

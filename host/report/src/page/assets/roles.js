@@ -140,7 +140,7 @@ function policyCard(run, policy) {
       one("Tokens held by the clip", ["clip_low_share", "clip_high_share"], { percents: true }),
       one("Gradient norm before clipping", ["gradient_norm"], { from0: true }),
       one("Learning rate", ["learning_rate"], { from0: true }),
-      one("Divergence from where it began", ["kl"], { from0: true }),
+      run.has_reference ? one("Divergence from where it began", ["kl"], { from0: true }) : null,
     ),
   );
 }

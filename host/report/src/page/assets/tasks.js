@@ -42,7 +42,8 @@ function cell(run, { step, split, family }, task, letter, { x, y, size }) {
   const ending = ENDING_OF[letter] || "unknown";
   const title = draw("title", { text: `task ${task}, step ${step}: ${ending}` });
   const square = { class: "cell", x, y, width: size, height: size, style: { fill: `var(--${ending})` } };
-  const index = run.episodes.findIndex((e) => e.step === step && e.split === split && e.family === family && e.seed === task);
+  // What `host blame` looked into was drawn, as a rule, and may have ended in another way.
+  const index = run.episodes.findIndex((e) => !e.course && e.step === step && e.split === split && e.family === family && e.seed === task);
   if (index < 0) return draw("rect", square, title);
   const act = () => address.go({ tab: "episodes", e: index, view: "same", ...Object.fromEntries(FILTERS.map((name) => [name, ""])) });
   const key = (event) => { if (event.key === "Enter") act(); };
@@ -52,7 +53,7 @@ function cell(run, { step, split, family }, task, letter, { x, y, size }) {
 // A task as it went at the first, the best and the last step that have it recorded.
 function sameTask(run, story) {
   const alike = run.episodes.filter((other) => other.split === story.split && other.family === story.family && other.seed === story.seed);
-  const steps = [...new Set(alike.map((other) => other.step))].sort((a, b) => a - b);
+  const steps = [...new Set(alike.flatMap((other) => other.step ?? []))].sort((a, b) => a - b);
   const chosen = new Set([steps[0], run.best, steps.at(-1), story.step]);
   const shown = alike.filter((other) => chosen.has(other.step));
   if (shown.length < 2) return hint("This page has the task once. Held-out tasks are recorded whenever the run measures them; training tasks rarely come again.");
@@ -60,14 +61,14 @@ function sameTask(run, story) {
 }
 
 function shortStory(run, story) {
-  const name = [story.step === run.best ? "best" : null, story.step === 0 ? "before" : null].filter(Boolean);
+  const name = [story.step === run.best ? "best" : null, story.step === 0 ? "before" : null, story.course ? "looked into" : null].filter(Boolean);
   const last = story.drawings?.at(-1);
   const answers = story.events.filter((event) => event.is === "replied");
   const line = (event) => make("li", {}, dot(colorOf(run, event.role)), make("bdi", { text: `${visible(event.role)}: ` }), quoted(event.text));
   return make(
     "div",
     { class: "answer" },
-    make("p", { class: "head" }, make("strong", { text: `step ${story.step}` }), name.length ? make("span", { class: "hint", text: name.join(", ") }) : null, badge(story.ending), worth(story.reward)),
+    make("p", { class: "head" }, make("strong", { text: `step ${story.step ?? "unknown"}` }), name.length ? make("span", { class: "hint", text: name.join(", ") }) : null, badge(story.ending), worth(story.reward)),
     last ? picture(last) : null,
     make("ol", { class: "answers" }, answers.map(line)),
     button("read it", () => address.go({ e: run.episodes.indexOf(story), view: "talk" })),

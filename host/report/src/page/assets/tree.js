@@ -8,9 +8,10 @@ const NODES = 800;
 function showTree(run, story) {
   const leaf = leafOf(run, story.step);
   const rows = leaf ? leaf.rows.map((answer, index) => ({ answer, index })).filter(({ answer }) => answer.task === story.task) : [];
-  if (story.split !== "train" || !rows.length) return hint("Only training episodes have a tree, and of this one the page has no answers.");
-  const nodes = layOut(rows.slice(0, NODES));
+  // Of an episode that is no row of the step, another task may bear the number.
   const path = new Set(story.events.map((event) => event.row).filter((row) => row != null));
+  if (!rows.length || !path.size) return hint("Only training episodes have a tree, and of this one the page has no answers.");
+  const nodes = layOut(rows.slice(0, NODES));
   const detail = make("div", { class: "detail", "aria-live": "polite" });
   const open = (node) => {
     detail.replaceChildren(

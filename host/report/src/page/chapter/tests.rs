@@ -61,7 +61,7 @@ fn write_episodes(run: &Path, step: usize, episodes: &[Episode]) {
 
 fn read(run: &Path, bounds: Bounds) -> (Chapter, Texts) {
     let mut texts = Texts::new(bounds.text_bytes);
-    (write(run, bounds, &mut texts).unwrap(), texts)
+    (write((run, "run".to_owned()), bounds, &mut texts).unwrap(), texts)
 }
 
 #[test]
@@ -78,6 +78,15 @@ fn answers_of_a_recorded_task_are_shown_with_the_row_that_each_reply_is() {
     let (trained, held_out) = (serde_json::json!([0, 3]), serde_json::json!([null, null]));
     assert_eq!(rows, [&trained, &held_out, &trained, &held_out].map(Clone::clone));
     assert_eq!(chapter.shown.answers_drawn, 24);
+}
+
+#[test]
+fn only_a_run_with_a_reference_says_how_far_it_is_from_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = run(folder.path(), 1);
+    assert!(!read(&run, Bounds::default()).0.has_reference);
+    std::fs::write(run.join("config.toml"), "[train]\nkl_coefficient = 0.1\n").unwrap();
+    assert!(read(&run, Bounds::default()).0.has_reference);
 }
 
 #[test]
@@ -116,7 +125,8 @@ fn an_environment_on_a_server_is_said_to_be_neither_isolated_nor_reproducible() 
 #[test]
 fn a_folder_of_no_run_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
-    let error = write(folder.path(), Bounds::default(), &mut Texts::new(9)).unwrap_err();
+    let named = (folder.path(), "run".to_owned());
+    let error = write(named, Bounds::default(), &mut Texts::new(9)).unwrap_err();
     assert!(error.to_string().contains("there is no config.toml in it"), "{error}");
 }
 
@@ -126,7 +136,7 @@ fn no_bound_is_exceeded_and_the_ends_of_the_run_come_first() {
     let run = run(folder.path(), 9);
     let few = Bounds { episodes: 5, answers: 13, ..Bounds::default() };
     let (chapter, _) = read(&run, few);
-    let steps: Vec<usize> = chapter.episodes.iter().map(|story| story.step).collect();
+    let steps: Vec<usize> = chapter.episodes.iter().filter_map(|story| story.step).collect();
     assert_eq!(steps, [1, 1, 5, 9, 9]);
     let steps: Vec<usize> = chapter.tables.iter().map(|leaf| leaf.step).collect();
     assert_eq!(steps, [1, 9], "12 answers, and 6 more would be too many");

@@ -117,6 +117,23 @@ fn a_good_step_between_begins_the_count_anew() {
 }
 
 #[test]
+fn entropy_is_gone_also_where_nothing_is_learned_and_steps_without_answers_do_not_count() {
+    let told = |measured: [bool; 7]| {
+        said(
+            |record, step| {
+                update(record).samples = 0;
+                update(record).entropy = if measured[step] { 0.001 } else { 0.0 };
+            },
+            measured.len(),
+        )
+    };
+    let said = told([true, true, false, true, false, true, true]);
+    assert!(said.len() == 1 && said[0].contains("`shared` has stopped trying"), "{said:?}");
+    assert!(told([true, true, false, true, false, true, false]).is_empty());
+    assert!(told([false; 7]).is_empty());
+}
+
+#[test]
 fn a_role_that_begins_with_few_answers_that_count_is_given_time_and_one_that_had_more_is_not() {
     let few = |step, accepted| {
         let mut record = healthy(step);
