@@ -302,6 +302,9 @@ fn policies_wait_for_their_critic_and_then_learn_from_answers_that_were_not_play
         lines[step]["critics"]["critic"]["values"]["answers"].as_u64().unwrap() as usize
     };
     let counts: Vec<usize> = tables(&run).iter().map(Vec::len).collect();
+    let spent = |step: usize| lines[step]["totals"]["samples"].as_u64().unwrap() as usize;
+    assert_eq!(spent(1), counts[0] + 20, "what is asked again is paid for");
+    assert_eq!(spent(3), counts.iter().sum::<usize>() + 3 * 20);
     assert_eq!(
         [seen(1), seen(2), seen(3)],
         [counts[0], counts[0] + counts[1], counts.iter().sum()]
@@ -356,6 +359,8 @@ fn a_step_from_stored_answers_learns_from_those_and_draws_none() {
     assert!(said.contains("the policy `shared` drew answers in it"), "{said}");
     let said = refused(&[&[&stored, "environment.size=6"]]);
     assert!(said.contains("other tokens"), "{said}");
+    let said = refused(&[&[&stored, "train.budget.samples=20"]]);
+    assert!(said.contains("`train.budget.samples` cannot be used"), "{said}");
     let empty = tempfile::tempdir().unwrap();
     let nothing = format!("rollout.tables=[{:?}]", empty.path().display().to_string());
     assert!(refused(&[&[&nothing]]).contains("no tables of answers"));

@@ -21,7 +21,7 @@ fn train(folder: &Path, more: &[&str]) -> String {
         "validation.tasks=4",
         "validation.tasks_during_training=4",
         "validation.every=2",
-        "imitation.max_steps=2",
+        "imitation.max_steps=5",
         "imitation.success=0.0",
         "imitation.ceiling=1.1",
         "imitation.tasks=4",

@@ -307,7 +307,8 @@ impl Config {
         let own = self.policies.get(policy);
         let own_rate = own.and_then(|settings| settings.learning_rate);
         let learning_rate = own_rate.unwrap_or(self.train.learning_rate);
-        let train = TrainConfig { learning_rate, ..self.train.clone() };
+        let max_gradient_norm = self.gradient_norm_of(policy);
+        let train = TrainConfig { learning_rate, max_gradient_norm, ..self.train.clone() };
         match own.filter(|settings| settings.learns == Learns::Preference) {
             Some(critic) => critic.preference.clone().unwrap_or_default().training(train),
             None => train,

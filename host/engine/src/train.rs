@@ -91,8 +91,9 @@ fn configured(
         let config = match resumed {
             Some(run) => run.config(&args.config),
             None => load_config(&args.config),
-        };
-        config.map_err(anyhow::Error::from)
+        }?;
+        config.check_end()?;
+        anyhow::Ok(config)
     })?;
     Ok(if args.plan.is_some() { as_on_card(config) } else { config })
 }

@@ -65,7 +65,6 @@ pub fn compare(
         let own = config.of_role(role);
         all.compare_those(samples, &own, memory, &learns, |sample| sample.role == *role);
     }
-    repel(&mut all.credits.advantages, &all.formed, samples, config);
     all.credits = all.credits.after(samples, config, learns);
     all
 }
@@ -107,6 +106,10 @@ impl Compared {
         for (index, advantage) in advantages.into_iter().enumerate().filter(|(_, a)| a.is_some()) {
             self.taught[index] = advantage != Some(0.0);
             self.credits.advantages[index] = advantage;
+        }
+        // Beyond these, answers that are all worth the same say something.
+        if !matches!(config.comparison().scale, Scale::Half | Scale::Running) {
+            repel(&mut self.credits.advantages, &formed, samples, config);
         }
         self.formed.extend(formed);
         self.kept.extend(kept);
@@ -199,7 +202,7 @@ fn whiten(relative: &mut [Vec<f64>]) {
 /// `refused`, if none was carried out in full, or `losing`, if that is less than nothing; the
 /// lower one, if both. Such a group has no advantages, yet its answers were wrong. Without this a
 /// policy that all but never says a word would not leave the states in which only that word is
-/// right.
+/// right. What a second comparison found of an answer stays.
 fn repel(
     table: &mut [Option<f32>],
     groups: &[Group],
@@ -214,7 +217,11 @@ fn repel(
         let away = away.into_iter().map(|(holds, away)| if holds { away } else { 0.0 });
         let away = away.fold(0.0, f64::min);
         if away < 0.0 {
-            members().for_each(|member| table[member] = Some(away as f32));
+            for member in members() {
+                if table[member].unwrap_or(0.0) == 0.0 {
+                    table[member] = Some(away as f32);
+                }
+            }
         }
     }
 }

@@ -60,12 +60,16 @@ impl Forks {
         self.0.is_empty()
     }
 
-    /// Take in how the answers of a step's groups differed.
-    pub fn learn(&mut self, samples: &[Sample], groups: &[Group]) {
+    /// Take in how the answers of a step's groups differed, but for those of roles that are `given`
+    /// a number of their own: nothing is dealt out to these.
+    pub fn learn(&mut self, samples: &[Sample], groups: &[Group], given: impl Fn(&str) -> bool) {
         let mut seen: BTreeMap<String, Kind> = BTreeMap::new();
         for group in groups.iter().filter(|group| group.units.len() >= LEAST) {
             let members = || group.units.iter().flat_map(|unit| &unit.members);
             let Some(first) = members().next().map(|&member| &samples[member]) else { continue };
+            if given(&first.role) {
+                continue;
+            }
             let name = kind_of(&first.family, &first.role, first.turn);
             let none = Kind { variance: 0.0, tokens: 0.0, states: 0.0 };
             let kind = seen.entry(name).or_insert(none);
@@ -149,6 +153,11 @@ mod tests {
 
     /// Groups of two roles: the answers of the first are worth ±`spread`, those of the other 0.
     fn known(spread: f64) -> Forks {
+        known_but_of(spread, &[])
+    }
+
+    /// The same, where some roles have a number of answers of their own.
+    fn known_but_of(spread: f64, given: &[&str]) -> Forks {
         let samples = tree_of(4, 2, &["planner", "executor"], 4);
         let mut groups: Vec<Group> = Vec::new();
         for (index, sample) in samples.iter().enumerate() {
@@ -164,7 +173,7 @@ mod tests {
             }
         }
         let mut forks = Forks::default();
-        forks.learn(&samples, &groups);
+        forks.learn(&samples, &groups, |role| given.contains(&role));
         forks
     }
 
@@ -181,6 +190,16 @@ mod tests {
         };
         assert!(of("/executor/").iter().all(|&answers| answers == 2.0), "{dealing:?}");
         assert!(of("/planner/").iter().all(|&answers| (answers - 6.0).abs() < 1e-6), "{dealing:?}");
+    }
+
+    #[test]
+    fn roles_with_a_number_of_their_own_leave_the_tokens_of_the_others_alone() {
+        let dealing = known_but_of(1.0, &["executor"]).deal(&rollout(4));
+        let roles =
+            |(kind, answers): (&String, &f64)| (kind.contains("/planner/"), answers.round());
+        assert!(dealing.means().iter().map(roles).all(|dealt| dealt == (true, 4.0)), "{dealing:?}");
+        assert!(!dealing.means().is_empty());
+        assert_eq!(dealing.answers(&kind_of("maze", "executor", 0), 0.0), 4);
     }
 
     #[test]

@@ -20,9 +20,6 @@ use troupe_core::trajectory::Sample;
 
 pub use update::update_distant;
 
-/// Peak learning rate of an adapter over a language model.
-const SUITABLE_RATE: f64 = 2e-4;
-
 /// What is descended on: numbers for each token of each answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pulls {
@@ -140,11 +137,14 @@ pub struct DistantMember<'a> {
 }
 
 impl DistantTrainer {
+    /// Peak learning rate of an adapter over a language model.
+    pub const SUITABLE_RATE: f64 = 2e-4;
+
     /// At its first update. A learning rate of 0 is the one that suits an adapter.
     pub fn new(config: &TrainConfig) -> Self {
         let mut config = config.clone();
         if config.learning_rate == 0.0 {
-            config.learning_rate = SUITABLE_RATE;
+            config.learning_rate = DistantTrainer::SUITABLE_RATE;
         }
         DistantTrainer { config, step: 0, caution: Caution::default(), spent: None }
     }

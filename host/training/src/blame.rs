@@ -127,7 +127,7 @@ impl Inquirer<'_> {
             drawn = drawn.end..(2 * drawn.end).min(at_most.max(drawn.end));
         }
         Ok(Blame {
-            step: 0,
+            step: None,
             measure,
             outcome: outcome_of(episode, measure),
             start: self.start(states[0])?,

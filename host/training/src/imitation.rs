@@ -18,7 +18,7 @@ use crate::rollout::{
 };
 use crate::stage::{NoMemory, Stage};
 use crate::team::Team;
-use troupe_core::config::{Config, Decay, TrainConfig};
+use troupe_core::config::{Config, Decay, ImitationConfig, TrainConfig};
 use troupe_core::error::{Coded, ExitCode};
 use troupe_core::seed::Seed;
 use troupe_core::trajectory::Sample;
@@ -255,17 +255,18 @@ fn follow(
     while course.steps < settings.max_steps {
         let before = Snapshot::take(&team.policies, &trainers)?;
         let mut loss = 0.0;
-        for _ in 0..settings.every {
+        let interval = next_interval(settings, course.steps);
+        for _ in 0..interval {
             let demonstrations = supply.take(settings.answers_per_role, &behind)?;
             loss += learn(team, &mut trainers, &demonstrations)?;
         }
-        course.steps += settings.every;
+        course.steps += interval;
         team.take_snapshots(config, 0).map_err(TrainerError::from)?;
         let Evaluation { success, families, rollout, .. } = evaluate(team, held_out, config)?;
         let accepted = least_accepted(&rollout.samples);
         let share = |success: &Success| success.success;
         let weakest = families.values().map(share).fold(1.0, f64::min);
-        let loss = loss / settings.every as f64;
+        let loss = loss / interval as f64;
         let now = ImitationStep { step: course.steps, loss, success, weakest, accepted };
         report(now, &team.policies)?;
         course.best = course.best.max(weakest);
@@ -274,7 +275,7 @@ fn follow(
         if most > settings.ceiling && retreats < MAX_RETREATS {
             (team.policies, trainers) = (before.policies, before.trainers);
             trainers.values_mut().for_each(Trainer::halve_learning_rate);
-            course.steps -= settings.every;
+            course.steps -= interval;
             retreats += 1;
             continue;
         }
@@ -287,6 +288,11 @@ fn follow(
         }
     }
     Ok(course)
+}
+
+/// Steps until success is measured again: fewer than usual before the last one.
+fn next_interval(settings: &ImitationConfig, taken: usize) -> usize {
+    settings.every.min(settings.max_steps - taken)
 }
 
 /// Share of accepted answers of the worst role; 0 before the first answer.
@@ -331,14 +337,14 @@ fn new_trainers(
     pupils: &BTreeSet<String>,
 ) -> Result<BTreeMap<String, Trainer>, ImitationError> {
     let settings = &config.imitation;
-    let train = TrainConfig {
-        learning_rate: settings.learning_rate,
-        weight_decay: settings.weight_decay,
-        warmup_steps: settings.warmup_steps,
-        decay: Decay::Constant,
-        ..config.train.clone()
-    };
     let new = |(name, policy): (&String, &Policy)| {
+        let train = TrainConfig {
+            learning_rate: settings.learning_rate,
+            weight_decay: settings.weight_decay,
+            warmup_steps: settings.warmup_steps,
+            decay: Decay::Constant,
+            ..config.training_of(name)
+        };
         Ok((name.clone(), Trainer::among(policy, &train, &team.ranks)?))
     };
     team.policies.iter().filter(|(name, _)| pupils.contains(*name)).map(new).collect()
@@ -381,4 +387,15 @@ fn encode(
         prompt: policy.encode_prompt(prompt, tools, role_map.thinking(role)).map_err(failed)?,
         answer: policy.encode_answer(&demonstration.text).map_err(failed)?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_interval_of_a_warm_start_ends_with_its_last_step() {
+        let settings = ImitationConfig { max_steps: 12, every: 10, ..ImitationConfig::default() };
+        assert_eq!([0, 10, 11].map(|taken| next_interval(&settings, taken)), [10, 2, 1]);
+    }
 }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use crate::family::{Family, set_families};
 use crate::rollout::{Policies, RoleMap, RoleMapError};
 use crate::situations::SituationTable;
-use troupe_core::config::{Config, MixConfig, PolicyConfig, SamplingScheme};
+use troupe_core::config::{Config, Dtype, MixConfig, PolicyConfig, SamplingScheme};
 use troupe_core::oci::OciReference;
 use troupe_guests::plugin::Plugin;
 use troupe_guests::scenario::Scenario;
@@ -223,12 +223,16 @@ impl Team {
         }
         if let Some(policy) = self.policies.values().next() {
             let suited = policy.device().suited_dtype();
-            for dtype in config.policies.values_mut().filter_map(|policy| policy.dtype.as_mut()) {
-                *dtype = dtype.settle(suited).into();
-            }
+            config.policies.values_mut().for_each(|policy| settle_dtype(policy, suited));
         }
         config
     }
+}
+
+/// Put what `auto` stands for in its place. Weights that are made here are of 32 bits everywhere.
+fn settle_dtype(policy: &mut PolicyConfig, suited: Dtype) {
+    let suited = if policy.path.is_some() { suited } else { Dtype::Float32 };
+    policy.dtype = policy.dtype.map(|choice| choice.settle(suited).into());
 }
 
 /// What `--print-config` shows of policies that are loaded: their own shapes.
@@ -275,6 +279,10 @@ fn roles(families: &[Family]) -> Vec<String> {
 fn cast(config: &Config, names: &[String]) -> Result<RoleMap, RoleMapError> {
     let named: Vec<String> = config.policies.keys().cloned().collect();
     let mut role_map = RoleMap::new(&config.roles, names, &named)?;
+    let playing = role_map.policies().into_iter().find(|(name, _)| config.is_critic(name));
+    if let Some((policy, roles)) = playing {
+        return Err(RoleMapError::Critic { policy, role: roles.join("`, `") });
+    }
     for role in config.advantage.roles.keys() {
         role_map.check_role(role)?;
     }
@@ -310,4 +318,44 @@ fn check_allowed(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use troupe_core::config::DtypeChoice;
+
+    #[test]
+    fn what_suits_a_device_is_written_down_for_checkpoints_and_not_for_random_weights() {
+        let settled = |path: Option<&str>, dtype| {
+            let path = path.map(PathBuf::from);
+            let mut policy = PolicyConfig { path, dtype, ..PolicyConfig::default() };
+            settle_dtype(&mut policy, Dtype::Bfloat16);
+            policy.dtype
+        };
+        let auto = Some(DtypeChoice::Auto);
+        assert_eq!(settled(Some("qwen3"), auto), Some(DtypeChoice::Bfloat16));
+        assert_eq!(settled(None, auto), Some(DtypeChoice::Float32));
+        let said = Some(DtypeChoice::Bfloat16);
+        assert_eq!(settled(None, said), said);
+        assert_eq!(settled(None, None), None);
+    }
+
+    #[test]
+    fn a_critic_plays_no_role_by_its_name_alone_or_by_the_default() {
+        let names = ["planner", "executor"].map(str::to_owned);
+        let cast = |settings: [&str; 2]| {
+            let whole = ["rollout.scheme=trajectory", "advantage.estimator=turn-grpo"];
+            let settings: Vec<String> =
+                whole.iter().chain(&settings).map(ToString::to_string).collect();
+            let config = Config::load(None, &settings).unwrap().with_implied_policies(&names);
+            cast(&config, &names).err().map(|error| error.to_string()).unwrap_or_default()
+        };
+        let per_role = "roles=per-role";
+        let error = cast([per_role, "policies.planner.learns=preference"]);
+        assert!(error.contains("`planner` is a critic") && error.contains("gives it"), "{error}");
+        let error = cast(["roles=shared", "policies.default.learns=preference"]);
+        assert!(error.contains("`shared` is a critic"), "{error}");
+        assert_eq!(cast([per_role, "policies.critic.learns=preference"]), "");
+    }
 }

@@ -306,7 +306,8 @@ impl Training {
         let meddling = self.meddling.as_ref().filter(|meddling| meddling.step == step);
         meddling.map_or(Ok(()), |meddling| meddling.apply(&formed, &mut credits))?;
         if self.config.rollout.allocation == Allocation::Adaptive {
-            self.progress.estimator.forks.learn(samples, &formed);
+            let given = |role: &str| role_map.branches(role).is_some();
+            self.progress.estimator.forks.learn(samples, &formed, given);
         }
         record.groups = measure_groups(&formed, &kept, None);
         for (role, metrics) in record.roles.iter_mut().filter(|(role, _)| role_map.learns(role)) {

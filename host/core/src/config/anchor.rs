@@ -29,6 +29,7 @@ impl Config {
                 tinker.path.as_mut().map(anchor);
             }
             policy.preference.as_mut().and_then(|critic| critic.start.as_mut()).map(anchor);
+            policy.ensemble.as_mut().and_then(|all| all.table.as_mut()).map(anchor);
             policy.lora.as_mut().and_then(|lora| lora.path.as_mut()).map(anchor);
         }
         self
@@ -66,6 +67,10 @@ mod tests {
             [policies.player]
             base = 'base'
             lora = { path = 'adapters/player' }
+            [policies.other]
+            path = 'models/other'
+            [policies.both]
+            ensemble = { members = ['player', 'other'], table = 'situations.json' }
         ";
         let config = Config::from_table(text.parse().unwrap()).unwrap().anchored();
         let here = std::env::current_dir().unwrap();
@@ -82,5 +87,7 @@ mod tests {
         assert_eq!(config.mix[0].tasks.test, [here.join("test.jsonl")]);
         let lora = config.policies["player"].lora.as_ref().unwrap();
         assert_eq!(lora.path, Some(here.join("adapters/player")));
+        let ensemble = config.policies["both"].ensemble.as_ref().unwrap();
+        assert_eq!(ensemble.table, Some(here.join("situations.json")));
     }
 }

@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::overrides::{lay_under, parse_table};
 use super::tinker::UNBOUNDED_NORM;
-use super::{AnchorChoice, Config, ConfigError, PolicyConfig};
+use super::{AnchorChoice, Config, ConfigError, PolicyConfig, TrainConfig};
 
 /// The readers of what environments say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,6 +83,39 @@ impl Config {
         let tokenizer = policy.tinker.as_ref().map(|tinker| tinker.tokenizer.as_path());
         let path = tokenizer.or(base.unwrap_or(policy).path.as_deref());
         policy.remote.is_some() || path.is_some_and(|path| !knows_words_only(path))
+    }
+
+    /// The bound on the gradients of a policy. What is laid under a run for the sake of servers does
+    /// not unbind policies that are trained here beside theirs.
+    pub(super) fn gradient_norm_of(&self, policy: &str) -> f64 {
+        let set = self.train.max_gradient_norm;
+        let is_elsewhere = |policy: &PolicyConfig| policy.tinker.is_some();
+        let is_laid = set == UNBOUNDED_NORM && self.policies.values().any(is_elsewhere);
+        match is_laid && !self.policies.get(policy).is_some_and(is_elsewhere) {
+            true => TrainConfig::default().max_gradient_norm,
+            false => set,
+        }
+    }
+
+    /// Whether the warm start is set to anything else than it is where nobody says anything of it.
+    pub fn sets_imitation(&self) -> bool {
+        let mut table = toml::Table::new();
+        let laid = match self.audience() {
+            Audience::Language => lay_defaults_under(&mut table),
+            Audience::Words => Ok(()),
+        };
+        let unsaid = laid.and_then(|()| Config::read(table));
+        unsaid.is_ok_and(|unsaid| unsaid.imitation != self.imitation)
+    }
+
+    /// Whether a setting is what it is in runs of language models where nobody says anything of it.
+    pub(super) fn is_for_language(&self, key: &str) -> bool {
+        let is_laid = |default: &LanguageDefault| {
+            key.strip_prefix(default.table).and_then(|rest| rest.strip_prefix('.'))
+                == Some(default.key)
+                && self.value_of(key).as_deref() == Some(default.value)
+        };
+        DEFAULTS.iter().any(is_laid) && self.audience() == Audience::Language
     }
 
     /// As [`Config::to_toml`], with a remark where a value is a default for language models.
@@ -183,6 +216,42 @@ mod tests {
         assert_eq!(config.audience(), Audience::Language);
         assert_eq!((config.rollout.temperature, config.rollout.branches), (0.7, 5));
         assert_eq!(load(&[]).rollout.temperature, 1.0);
+    }
+
+    #[test]
+    fn one_policy_on_a_server_does_not_unbind_the_gradients_of_one_that_is_here() {
+        let mixture = |more: &[&str]| {
+            let tinker = "policies.there.tinker={ url = \"http://localhost:1\", base = \"b\", \
+                          tokenizer = \"t\" }";
+            let both = [tinker, "policies.here.layers=2", "roles.a=there", "roles.b=here"];
+            let config = load(&[&both[..], more].concat());
+            ["there", "here", "implied"].map(|name| config.training_of(name).max_gradient_norm)
+        };
+        assert_eq!(mixture(&[]), [UNBOUNDED_NORM, 1.0, 1.0]);
+        assert_eq!(mixture(&["train.max_gradient_norm=0.5"]), [0.5; 3]);
+        assert_eq!(mixture(&["train.max_gradient_norm=1e12"]), [1e12; 3]);
+        let here = load(&["train.max_gradient_norm=1e9"]);
+        assert_eq!(here.training_of("shared").max_gradient_norm, UNBOUNDED_NORM);
+    }
+
+    #[test]
+    fn what_a_user_says_of_the_warm_start_is_told_from_defaults() {
+        let (_folder, path) = checkpoint("BPE");
+        let path = format!("policies.shared.path={path}");
+        assert!(!load(&[]).sets_imitation() && !load(&[&path]).sets_imitation());
+        assert!(load(&["imitation.tasks=64"]).sets_imitation());
+        assert!(load(&[&path, "imitation.max_steps=1000"]).sets_imitation());
+    }
+
+    #[test]
+    fn a_default_for_language_models_that_does_nothing_is_nobodys_setting() {
+        let (_folder, path) = checkpoint("BPE");
+        let path = format!("policies.shared.path={path}");
+        let rloo = [&path[..], "advantage.estimator=rloo"];
+        assert_eq!(load(&rloo).idle_settings(), []);
+        let own = load(&[&rloo[..], &["advantage.least_spread=0.2"]].concat()).idle_settings();
+        assert_eq!(own.len(), 1, "{own:?}");
+        assert_eq!(own[0].key, "advantage.least_spread");
     }
 
     #[test]

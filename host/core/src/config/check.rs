@@ -137,6 +137,25 @@ impl Config {
         )
     }
 
+    /// Refuse a run that would never end: stored answers count in the run that drew them.
+    ///
+    /// # Errors
+    /// If no answers are drawn, and a number of them is to end the run.
+    pub fn check_end(&self) -> Result<(), ConfigError> {
+        let budget = &self.train.budget;
+        for (limit, key) in
+            [(budget.completion_tokens, "completion_tokens"), (budget.samples, "samples")]
+        {
+            require(
+                limit.is_none() || self.rollout.tables.is_empty(),
+                &format!("train.budget.{key}"),
+                "stored answers count in the run that drew them, so that nothing of it would ever \
+                 be spent; leave it out, and set train.steps or train.budget.seconds",
+            )?;
+        }
+        Ok(())
+    }
+
     /// What must hold where stored answers are learned from.
     fn check_tables(&self) -> Result<(), ConfigError> {
         let rollout = &self.rollout;

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::check::require;
 use super::table::{above, choices, table};
-use super::{Config, ConfigError, CreditStep, Objective, PolicyConfig, Store, TrainConfig};
+use super::{
+    Config, ConfigError, CreditStep, Objective, PolicyConfig, SamplingScheme, Store, TrainConfig,
+};
 use crate::error::suggestion;
 
 choices! {
@@ -185,18 +187,7 @@ impl Config {
                 ),
             )?;
         }
-        require(
-            self.replayed_steps() == 0 || self.rollout.store == Store::All,
-            "rollout.store",
-            "answers of earlier steps are learned from again, and a run that is resumed reads them \
-             from its tables; leave it at \"all\"",
-        )?;
-        require(
-            self.rollout.replay_steps == 1 || self.train.importance.weighs(),
-            "rollout.replay_steps",
-            "what earlier policies said is likelier or less likely today; set train.importance = \
-             \"truncate\" or \"mask\" to weigh it",
-        )?;
+        self.check_replay()?;
         let judges = || self.advantage.then.iter().any(CreditStep::is_judged);
         require(
             self.rollout.refill == 0 || !judges(),
@@ -216,6 +207,28 @@ impl Config {
             one_value,
             &format!("policies.{}.learns", names.last().unwrap_or(&"")),
             "a run has one critic of values; leave the other out",
+        )
+    }
+
+    /// Whether what is learned from again counts as what it is.
+    fn check_replay(&self) -> Result<(), ConfigError> {
+        require(
+            self.replayed_steps() == 0 || self.rollout.store == Store::All,
+            "rollout.store",
+            "answers of earlier steps are learned from again, and a run that is resumed reads them \
+             from its tables; leave it at \"all\"",
+        )?;
+        require(
+            self.rollout.replay_steps == 1 || self.train.objective != Objective::Preference,
+            "rollout.replay_steps",
+            "what earlier policies said is to be weighed, and train.objective = \"preference\" \
+             weighs no answers; leave it out, or train otherwise",
+        )?;
+        require(
+            self.rollout.replay_steps == 1 || self.train.importance.weighs(),
+            "rollout.replay_steps",
+            "what earlier policies said is likelier or less likely today; set train.importance = \
+             \"truncate\" or \"mask\" to weigh it",
         )
     }
 
@@ -266,8 +279,31 @@ impl Config {
                 "it learns from whole episodes of a task; set rollout.scheme = \"trajectory\", or \
                  train = false for a critic that has learned",
             ),
-            Learns::Value => self.check_value_critic(name, policy),
+            Learns::Value => {
+                self.check_value_critic(name, policy)?;
+                self.check_warmup(name, policy)
+            }
         }
+    }
+
+    /// The policies wait for a critic whose verdicts they learn from, and for no other.
+    fn check_warmup(&self, name: &str, policy: &PolicyConfig) -> Result<(), ConfigError> {
+        let value = policy.value.clone().unwrap_or_default();
+        require(
+            value.warmup_steps == 0 || self.is_asked(name),
+            &format!("policies.{name}.value.warmup_steps"),
+            &format!(
+                "the policies would wait for a critic that nobody asks; add \"judge:{name}\" to \
+                 advantage.then, or set it to 0"
+            ),
+        )
+    }
+
+    /// Whether a critic's verdicts take the place of advantages.
+    pub(super) fn is_asked(&self, critic: &str) -> bool {
+        let judges =
+            |step: &CreditStep| matches!(step, CreditStep::Judge(judge) if judge == critic);
+        self.advantage.then.iter().any(judges)
     }
 
     /// Whether tasks teach somebody nothing if too few or too many of their episodes are solved.
@@ -290,10 +326,11 @@ impl Config {
              policy be an adapter over it",
         )?;
         require(
-            scheme.keeps_episodes_apart() || !scheme.plays_whole_episodes(),
+            scheme.keeps_episodes_apart() || scheme == SamplingScheme::Tree,
             &key("discount"),
-            "it learns from what comes after an answer, and here several things do; set \
-             rollout.scheme = \"trajectory\" or \"tree\"",
+            "it adds up what comes after an answer, and here several things do, or all of it is \
+             part of what the answer is worth already; set rollout.scheme = \"trajectory\" or \
+             \"tree\"",
         )?;
         require(
             value.replay_steps == 1 || value.asked_again > 0,
@@ -301,10 +338,8 @@ impl Config {
             "what a state is worth is learned from answers of the policies as they are; set \
              asked_again to the number of states to ask again",
         )?;
-        let judges = |step: &CreditStep| matches!(step, CreditStep::Judge(judge) if judge == name);
-        let is_asked = self.advantage.then.iter().any(judges);
         require(
-            value.asked_again == 0 || is_asked,
+            value.asked_again == 0 || self.is_asked(name),
             &key("asked_again"),
             &format!(
                 "only the critic knows what such answers are worth; add \"judge:{name}\" to \

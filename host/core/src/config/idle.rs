@@ -4,8 +4,9 @@ use serde::Serialize;
 
 use super::family::name;
 use super::{
-    AdvantageConfig, BranchChoice, Config, CreditStep, Decay, GroupFilter, Importance, MixConfig,
-    Objective, PolicyConfig, RolloutConfig, SamplingScheme, Scale, Store, TrainConfig, Worth,
+    AdvantageConfig, AnchorChoice, BranchChoice, Comparison, Config, CreditStep, Decay,
+    GroupFilter, Importance, Learns, MixConfig, Objective, PolicyConfig, RolloutConfig,
+    SamplingScheme, Scale, Store, TrainConfig, Worth,
 };
 
 /// Keys of a random policy's shape.
@@ -18,6 +19,12 @@ const SHAPE: &[&str] = &[
     "intermediate_size",
     "rope_theta",
 ];
+
+/// Keys of what a program may use.
+const LIMITS: &[&str] = &["fuel", "timeout_ms", "memory_mib", "output_bytes"];
+
+/// Why nothing that says how answers are drawn has an effect on stored ones.
+const STORED: &str = "stored answers are learned from, and none are drawn (rollout.tables)";
 
 /// A setting that does nothing in a training run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,15 +44,32 @@ impl Config {
     /// steps are not among them, which every configuration has, nor those of a warm start that is
     /// turned off.
     pub fn idle_settings(&self) -> Vec<IdleSetting> {
+        let is_granted = !self.sandbox.grant.is_empty();
+        let programs = |keys: &'static [&'static str]| -> Rule {
+            (keys, is_granted, "no plugin may run programs (sandbox.grant)")
+        };
+        let limits = &self.sandbox.limits;
         let tables = [
+            idle("sandbox", &self.sandbox, &[programs(&["interpreters", "jobs"])]),
+            idle("sandbox.limits", limits, &[programs(LIMITS)]),
+            self.idle_in_roles(),
             idle("rollout", &self.rollout, &self.rollout.rules()),
             idle("advantage", &self.advantage, &self.advantage.rules()),
             idle("train", &self.train, &self.train.rules()),
+            idle("train", &self.train, &self.train.rules_of_losses()),
             self.idle_in_validation(),
             self.idle_of_families(),
         ];
-        let policies = self.policies.iter().flat_map(|(name, policy)| policy.idle(name));
-        tables.into_iter().flatten().chain(policies).collect()
+        let policies = self.policies.iter().flat_map(|(name, it)| self.idle_of_policy(name, it));
+        let all = tables.into_iter().flatten().chain(policies);
+        all.filter(|setting| !self.is_for_language(&setting.key)).collect()
+    }
+
+    fn idle_in_roles(&self) -> Vec<IdleSetting> {
+        let is_drawn = self.rollout.tables.is_empty();
+        let rule: Rule = (&["branches"], is_drawn, STORED);
+        let entries = self.roles.entries();
+        entries.flat_map(|(role, entry)| idle(&format!("roles.{role}"), entry, &[rule])).collect()
     }
 
     fn idle_in_validation(&self) -> Vec<IdleSetting> {
@@ -107,23 +131,29 @@ fn idle<T: Serialize + Default>(place: &str, table: &T, rules: &[Rule]) -> Vec<I
 }
 
 impl RolloutConfig {
-    fn rules(&self) -> [Rule; 4] {
+    fn rules(&self) -> [Rule; 5] {
+        let is_stored = !self.tables.is_empty();
         let chooses = matches!(self.scheme, SamplingScheme::Tree | SamplingScheme::Independent);
         let by_softmax = chooses && self.branch_choice == BranchChoice::Softmax;
         [
             (
+                &["allocation", "branch_choice", "branch_temperature", "max_episodes"],
+                !is_stored,
+                STORED,
+            ),
+            (
                 &["branch_choice"],
-                chooses,
+                chooses || is_stored,
                 "only `tree` and `independent` go on from one of several answers",
             ),
             (
                 &["branch_temperature"],
-                by_softmax,
+                by_softmax || is_stored,
                 "only rollout.branch_choice = \"softmax\" has a temperature",
             ),
             (
                 &["max_episodes"],
-                self.scheme == SamplingScheme::Exhaustive,
+                self.scheme == SamplingScheme::Exhaustive || is_stored,
                 "only `exhaustive` makes so many of one task",
             ),
             (&["store_mib"], self.store != Store::None, "nothing is stored (rollout.store)"),
@@ -132,31 +162,38 @@ impl RolloutConfig {
 }
 
 impl AdvantageConfig {
-    fn rules(&self) -> [Rule; 5] {
-        // Of all roles together, and of each.
+    /// What is compared with what: of all roles together, and of each.
+    fn comparisons(&self) -> Vec<Comparison> {
         let own = self.roles.keys().map(|role| self.of_role(role));
-        let all: Vec<AdvantageConfig> = own.chain([self.clone()]).collect();
-        let any = |holds: &dyn Fn(&AdvantageConfig) -> bool| all.iter().any(holds);
-        let discounts = |config: &AdvantageConfig| {
+        let of = |config: AdvantageConfig| {
             let besides = config.besides().map(|(_, comparison)| comparison);
-            let comparisons = [Some(config.comparison()), besides];
-            comparisons.iter().flatten().any(|comparison| comparison.worth == Worth::ToGo)
+            [Some(config.comparison()), besides].into_iter().flatten()
         };
+        own.chain([self.clone()]).flat_map(of).collect()
+    }
+
+    fn rules(&self) -> [Rule; 7] {
+        let comparisons = self.comparisons();
+        let any = |holds: fn(&Comparison) -> bool| comparisons.iter().any(holds);
+        let compares_besides = self.besides().is_some()
+            || self.roles.keys().any(|role| self.of_role(role).besides().is_some());
+        let is_filtered = any(|it| it.scale != Scale::Running);
         [
             (
                 &["discount"],
-                any(&discounts),
+                any(|it| it.worth == Worth::ToGo),
                 "no answer is worth what comes later (`worth = \"to-go\"`)",
             ),
-            (
-                &["step_weight"],
-                any(&|config| config.besides().is_some()),
-                "only `gigpo` compares anything besides",
-            ),
+            (&["step_weight"], compares_besides, "only `gigpo` compares anything besides"),
             (
                 &["decay"],
-                any(&|config| config.comparison().scale == Scale::Running),
+                any(|it| it.scale == Scale::Running),
                 "only `scale = \"running\"` has a running mean",
+            ),
+            (
+                &["least_spread"],
+                any(|it| matches!(it.scale, Scale::Spread | Scale::Parts)),
+                "nothing is measured in a standard deviation (`scale`)",
             ),
             (
                 &["threads"],
@@ -164,8 +201,13 @@ impl AdvantageConfig {
                 "only the step `align` counts conversations",
             ),
             (
+                &["filter", "filter_ratio"],
+                is_filtered,
+                "with `scale = \"running\"` no group is left out",
+            ),
+            (
                 &["filter_ratio"],
-                matches!(self.filter, GroupFilter::Std | GroupFilter::Mean),
+                matches!(self.filter, GroupFilter::Std | GroupFilter::Mean) || !is_filtered,
                 "only the filters `std` and `mean` leave out a share",
             ),
         ]
@@ -173,7 +215,7 @@ impl AdvantageConfig {
 }
 
 impl TrainConfig {
-    fn rules(&self) -> [Rule; 5] {
+    fn rules(&self) -> [Rule; 4] {
         let tempered =
             matches!(self.objective, Objective::WeightedLikelihood | Objective::Preference);
         let clips = self.objective.clips();
@@ -186,153 +228,93 @@ impl TrainConfig {
                 "this objective has no bounds",
             ),
             (
-                &["importance_cap"],
-                self.importance != Importance::None,
-                "nothing is weighed by importance (train.importance)",
-            ),
-            (
                 &["final_learning_rate_share"],
                 self.decay != Decay::Constant,
                 "the learning rate does not go down (train.decay)",
             ),
         ]
     }
+
+    /// What ratios begin at and how losses are added up. That an anchor is rescored and importance
+    /// truncated may be what a run settled on by itself, which is nothing to tell anybody.
+    fn rules_of_losses(&self) -> [Rule; 5] {
+        use Objective::{Cispo, Gspo, MGrpo, Preference};
+        let has_ratios = self.objective.clips() || self.objective == Cispo;
+        let is_weighed = self.importance != Importance::None;
+        let has_pairs = self.objective == Preference;
+        let is_masked = matches!(self.importance, Importance::Mask | Importance::MaskAnswer);
+        [
+            (
+                &["anchor"],
+                has_ratios || is_weighed || self.anchor != AnchorChoice::Rescored,
+                "this objective has no ratios, and nothing is weighed by importance",
+            ),
+            (&["importance"], !(has_pairs && is_masked), "`preference` weighs nothing by it"),
+            (
+                &["importance_cap"],
+                is_weighed && !has_pairs,
+                "nothing is weighed by importance (train.importance, train.objective)",
+            ),
+            (
+                &["loss_aggregation"],
+                !matches!(self.objective, Gspo | MGrpo | Preference) || self.regularizes(),
+                "this objective is a mean over answers, and nothing is regularized",
+            ),
+            (
+                &["regularize"],
+                self.regularizes(),
+                "there is neither an entropy bonus nor a KL penalty",
+            ),
+        ]
+    }
 }
 
 impl PolicyConfig {
-    fn idle(&self, name: &str) -> Vec<IdleSetting> {
+    /// What is left of the whole policy's settings, if it is trained or not.
+    fn rules(&self, trains: bool) -> [Rule; 5] {
         let is_made = [self.path.is_some(), self.base.is_some(), self.snapshot_of.is_some()];
         let is_elsewhere = [self.remote.is_some(), self.tinker.is_some(), self.ensemble.is_some()];
         let is_shaped = !is_made.iter().chain(&is_elsewhere).any(|is| *is);
-        let place = format!("policies.{name}");
-        let mut found = idle(
-            &place,
-            self,
-            &[
-                (SHAPE, is_shaped, "its weights have the shape of where they come from"),
-                (&["every"], self.snapshot_of.is_some(), "it is nobody's snapshot (snapshot_of)"),
-                (
-                    &["learning_rate"],
-                    self.train || self.remote.is_some(),
-                    "it is not trained (train = false)",
-                ),
-                (
-                    &["chat", "dtype", "learning_rate"],
-                    self.remote.is_none(),
-                    "a remote policy's server has its own; its chat template is told by \
-                     `remote.chat_template_kwargs`",
-                ),
-            ],
-        );
-        if let Some(lora) = &self.lora {
+        [
+            (SHAPE, is_shaped, "its weights have the shape of where they come from"),
+            (&["every"], self.snapshot_of.is_some(), "it is nobody's snapshot (snapshot_of)"),
+            (
+                &["learning_rate"],
+                trains || self.remote.is_some(),
+                "it is not trained (train = false, or it is a base or a member of others)",
+            ),
+            (&["dtype"], self.base.is_none(), "an adapter is computed in its base's type"),
+            (
+                &["chat", "dtype", "learning_rate"],
+                self.remote.is_none(),
+                "a remote policy's server has its own; its chat template is told by \
+                 `remote.chat_template_kwargs`",
+            ),
+        ]
+    }
+}
+
+impl Config {
+    fn idle_of_policy(&self, name: &str, policy: &PolicyConfig) -> Vec<IdleSetting> {
+        let (place, trains) = (format!("policies.{name}"), self.trains(name));
+        let mut found = idle(&place, policy, &policy.rules(trains));
+        if let Some(lora) = &policy.lora {
             let keys: &[&str] = &["rank", "alpha", "rank_stabilized", "target_modules"];
             let rule = (keys, lora.path.is_none(), "the adapter in `path` says it");
             found.extend(idle(&format!("{place}.lora"), lora, &[rule]));
         }
+        if let Some(preference) = &policy.preference {
+            let keys: &[&str] = &["beta", "epochs", "minibatch_pairs"];
+            let rule = (keys, trains, "it does not learn (train = false)");
+            found.extend(idle(&format!("{place}.preference"), preference, &[rule]));
+        }
+        let does_something = policy.learns != Learns::Preference || trains || self.is_asked(name);
+        let learns: &[&str] = &["learns"];
+        let why = "it does not learn, and no `judge:` in advantage.then asks it";
+        found.extend(idle(&place, policy, &[(learns, does_something, why)]));
         found
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use std::fs;
-    use std::path::Path;
-
-    use super::*;
-
-    fn idle(settings: &[&str]) -> Vec<String> {
-        let settings: Vec<String> = settings.iter().map(ToString::to_string).collect();
-        let config = Config::load(None, &settings).unwrap();
-        config.idle_settings().into_iter().map(|setting| setting.key).collect()
-    }
-
-    #[test]
-    fn a_changed_setting_is_named_where_others_leave_it_nothing_to_do_and_only_there() {
-        assert_eq!(idle(&[]), [""; 0]);
-        let (tree, softmax) = ("rollout.scheme=tree", "rollout.branch_choice=softmax");
-        let (line, all) = ("rollout.scheme=trajectory", "rollout.scheme=exhaustive");
-        let corpus = "tasks.files=['a.jsonl']";
-        let ramp = "curriculum.settings.size={ from = 3, to = 5 }";
-        let (path, base, b) = ("policies.a.path=m", "policies.a.base=b", "policies.b.path=m");
-        let cases: [(&str, &[&str], &[&str]); 22] = [
-            ("rollout.branch_choice=greedy", &[line], &[tree]),
-            ("rollout.branch_temperature=0.5", &[tree], &[tree, softmax]),
-            ("rollout.max_episodes=9", &[tree], &[all]),
-            ("advantage.discount=0.9", &[line], &[line, "advantage.worth=to-go"]),
-            ("train.beta=0.5", &[], &["train.objective=weighted-likelihood"]),
-            ("train.clip_low=0.1", &["train.objective=cispo"], &[]),
-            ("train.clip_high=0.3", &["train.objective=reinforce"], &["train.objective=cispo"]),
-            ("train.importance_cap=3", &["train.importance=none"], &["train.importance=mask"]),
-            ("train.final_learning_rate_share=0.5", &["train.decay=constant"], &[]),
-            ("rollout.store_mib=5", &["rollout.store=none"], &["rollout.store=kept"]),
-            ("advantage.step_weight=2", &[], &[line, "advantage.estimator=gigpo"]),
-            ("advantage.decay=0.5", &[], &["advantage.roles.x.scale=running"]),
-            ("advantage.threads=3", &[], &["advantage.then=['align']"]),
-            ("advantage.filter_ratio=0.5", &["advantage.filter=off"], &["advantage.filter=std"]),
-            ("tasks.split_field=split", &["tasks.train=['a.jsonl']"], &[corpus]),
-            ("tasks.limit=5", &[], &[corpus]),
-            ("validation.top_k=5", &["validation.sampled=false"], &[]),
-            ("curriculum.raise_at=0.9", &[], &[ramp]),
-            ("policies.a.layers=4", &[path], &[]),
-            ("policies.a.every=5", &[], &[b, "policies.a.snapshot_of=b"]),
-            ("policies.a.learning_rate=0.1", &["policies.a.train=false"], &[]),
-            ("policies.a.lora.rank=3", &[b, base, "policies.a.lora.path=m"], &[b, base]),
-        ];
-        for (setting, without, with) in cases {
-            let estimator = "advantage.estimator=naive";
-            let key = setting.split_once('=').unwrap().0;
-            assert_eq!(idle(&[&[setting, estimator], without].concat()), [key]);
-            assert_eq!(idle(&[&[setting, estimator], with].concat()), [""; 0], "{key}");
-        }
-    }
-
-    #[test]
-    fn what_an_entry_of_a_mixture_sets_to_no_effect_is_named_with_the_entry() {
-        let ramp = "settings={size={from=3,to=5}}";
-        let entries = |first: &str, second: &str| {
-            idle(&[&format!("mix=[{{environment='a',{first}}},{{family='b',{second}}}]")])
-        };
-        assert_eq!(
-            entries("tasks={limit=5,split_field='x'}", "curriculum={raise_at=0.9}"),
-            [
-                "mix.tasks.split_field of the entry `a`",
-                "mix.tasks.limit of the entry `a`",
-                "mix.curriculum.raise_at of the entry `b`",
-            ]
-        );
-        let climbs = format!("curriculum={{raise_at=0.9,{ramp}}}");
-        assert_eq!(entries("tasks={limit=5,train=['a.jsonl']}", &climbs), [""; 0]);
-    }
-
-    #[test]
-    fn no_configuration_of_this_repository_sets_what_does_nothing() {
-        let configs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs");
-        let mut seen = 0;
-        for folder in fs::read_dir(configs).unwrap().map(|entry| entry.unwrap().path()) {
-            // What lies there is added to others, or is none.
-            let name = folder.file_name().unwrap().to_str().unwrap().to_owned();
-            if !folder.is_dir()
-                || ["rows", "experiments", "methods", "jobs"].contains(&name.as_str())
-            {
-                continue;
-            }
-            for file in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
-                if file.extension().is_some_and(|extension| extension == "toml") {
-                    let config = Config::load(Some(&file), &[]).unwrap();
-                    assert_eq!(config.idle_settings(), [], "{}", file.display());
-                    seen += 1;
-                }
-            }
-        }
-        assert!(seen > 30, "{seen}");
-    }
-
-    #[test]
-    fn a_discount_is_at_work_where_one_roles_answers_are_worth_what_comes_later() {
-        let common = ["advantage.discount=0.9", "rollout.scheme=trajectory", "advantage.worth=now"];
-        let estimator = "advantage.estimator=turn-grpo";
-        assert_eq!(idle(&[&common[..], &[estimator]].concat()), ["advantage.discount"]);
-        let role = "advantage.roles.planner.worth=to-go";
-        assert_eq!(idle(&[&common[..], &[estimator, role]].concat()), [""; 0]);
-    }
-}
+mod tests;

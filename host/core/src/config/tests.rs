@@ -286,6 +286,7 @@ fn overrides_take_words_and_numbers_and_lists() {
 
 const CRITIC: &str = "policies.critic.learns=preference";
 const VALUE: &str = "policies.critic.learns=value";
+const NO_WARMUP: &str = "policies.critic.value.warmup_steps=0";
 const WHOLE: [&str; 2] = ["rollout.scheme=trajectory", "advantage.estimator=turn-grpo"];
 
 fn set(settings: &[&str]) -> Result<Config, ConfigError> {
@@ -297,7 +298,7 @@ fn set(settings: &[&str]) -> Result<Config, ConfigError> {
 fn a_critic_plays_no_role_and_what_it_cannot_do_is_refused_by_name() {
     let config = set(&[CRITIC, "advantage.then=[\"judge:critic\"]"]).unwrap();
     assert!(config.keeps_hints() && config.trains("critic"));
-    assert!(!set(&[VALUE]).unwrap().keeps_hints());
+    assert!(!set(&[VALUE, NO_WARMUP]).unwrap().keeps_hints());
     let error = |settings: &[&str]| set(settings).unwrap_err().to_string();
     for (settings, said) in [
         (&["advantage.then=[\"judge:critic\"]"][..], "names no critic"),
@@ -310,10 +311,23 @@ fn a_critic_plays_no_role_and_what_it_cannot_do_is_refused_by_name() {
         (&[CRITIC, "policies.critic.preference.start=old"], "leave it out"),
         (&[CRITIC, "rollout.scheme=exhaustive"], "set rollout.scheme = \"trajectory\""),
         (&[VALUE, "rollout.scheme=exhaustive"], "\"trajectory\" or \"tree\""),
+        (
+            &[VALUE, "rollout.scheme=independent", "advantage.estimator=at-grpo"],
+            "part of what the answer is worth already",
+        ),
         (&[VALUE, "policies.critic.value.replay_steps=4"], "set asked_again"),
         (&[VALUE, "policies.critic.value.asked_again=4"], "add \"judge:critic\""),
         (&[VALUE, "policies.critic.value.lambda=0.5"], "the λ of reading"),
-        (&[VALUE, "policies.other.learns=value"], "one critic of values"),
+        (&[VALUE], "the policies would wait for a critic that nobody asks"),
+        (
+            &[
+                VALUE,
+                NO_WARMUP,
+                "policies.other.learns=value",
+                "policies.other.value.warmup_steps=0",
+            ],
+            "one critic of values",
+        ),
         (&[VALUE, "policies.critic.train=false"], "`policies.critic.train` cannot be used"),
         (&[VALUE, "policies.over.base=critic"], "let no other policy be an adapter over it"),
     ] {
@@ -338,7 +352,7 @@ fn a_critic_plays_no_role_and_what_it_cannot_do_is_refused_by_name() {
 #[test]
 fn groups_of_all_sizes_count_as_much_by_what_the_last_critic_finds() {
     let then = |steps: &str| {
-        let settings = ["rollout.branches=adaptive", VALUE, steps].map(str::to_owned);
+        let settings = ["rollout.branches=adaptive", VALUE, NO_WARMUP, steps].map(str::to_owned);
         Config::load(None, &settings).unwrap().advantage.then
     };
     let steps = |words: &[&str]| -> Vec<CreditStep> {
@@ -359,6 +373,8 @@ fn what_is_learned_from_again_is_weighed() {
     assert!(error.contains("set train.importance"), "{error}");
     let weighed = ["rollout.replay_steps=3", "train.importance=truncate", "train.anchor=rescored"];
     assert_eq!(set(&weighed).unwrap().replayed_steps(), 2);
+    let error = set(&[&weighed[..], &["train.objective=preference"]].concat()).unwrap_err();
+    assert!(error.to_string().contains("weighs no answers"), "{error}");
 }
 
 #[test]
@@ -385,4 +401,16 @@ fn stored_answers_are_taken_as_they_are() {
         let error = message(&["rollout.tables=[\"runs/a\"]", refused]);
         assert!(error.contains("stored"), "{error}");
     }
+    let end = |settings: &[&str]| {
+        let settings: Vec<String> = settings.iter().map(ToString::to_string).collect();
+        let checked = Config::load(None, &settings).unwrap().check_end();
+        checked.err().map(|error| error.to_string())
+    };
+    let tables = "rollout.tables=[\"runs/a\"]";
+    for key in ["train.budget.samples", "train.budget.completion_tokens"] {
+        let error = end(&[tables, &format!("{key}=20")]).unwrap();
+        assert!(error.contains(key) && error.contains("train.budget.seconds"), "{error}");
+        assert_eq!(end(&[&format!("{key}=20")]), None);
+    }
+    assert_eq!(end(&[tables, "train.budget.seconds=20"]), None);
 }

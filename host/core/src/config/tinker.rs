@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::check::require;
 use super::remote::{RemoteConfig, check_url};
 use super::table::{above, choices, table};
-use super::{Config, ConfigError, PolicyConfig};
+use super::{Config, ConfigError, KnockOut, PolicyConfig};
 
 /// The largest norm of a gradient where nobody asks for one: none.
 pub const UNBOUNDED_NORM: f64 = 1e9;
@@ -148,7 +148,8 @@ impl Config {
             require(plain, &format!("rollout.{key}"), &reason)?;
         }
         for (role, entry) in self.roles.entries() {
-            let is_own = self.roles.policy_of(role) == Some(name);
+            let player = self.policy_for(role).zip(self.policies.get(name));
+            let is_own = player.is_some_and(|(player, own)| std::ptr::eq(player, own));
             let reason = format!("{reason} (the policy `{name}`); leave it out");
             for (key, value) in [("temperature", entry.temperature), ("top_p", entry.top_p)] {
                 let plain = value.is_none_or(|it| it == 1.0);
@@ -183,6 +184,14 @@ impl Config {
             !self.imitation.pretrained,
             "imitation.pretrained",
             &format!("a policy over Tinker's protocol has no warm start (`{name}`); leave it out"),
+        )?;
+        require(
+            self.validation.knock_out != KnockOut::Always,
+            "validation.knock_out",
+            &format!(
+                "servers do not keep what a policy over Tinker's protocol began as (`{name}`); \
+                 leave it out"
+            ),
         )
     }
 }
@@ -219,6 +228,18 @@ mod tests {
     }
 
     #[test]
+    fn a_role_of_the_default_policy_is_drawn_as_plainly_as_one_of_a_policy_with_a_table() {
+        let settings = [
+            "policies.default.tinker.url=http://127.0.0.1:8000",
+            "policies.default.tinker.base=Qwen/Qwen3-32B",
+            "policies.default.tinker.tokenizer=models/qwen3",
+            "roles.planner.temperature=0.7",
+        ];
+        let message = Config::load(None, &settings.map(str::to_owned)).unwrap_err().to_string();
+        assert!(message.contains("roles.planner.temperature"), "{message}");
+    }
+
+    #[test]
     fn what_does_not_cross_the_wire_is_refused_by_name() {
         for (setting, named) in [
             ("policies.planner.tinker.url=127.0.0.1:8000", "tinker.url"),
@@ -237,6 +258,7 @@ mod tests {
             ("roles.planner={ policy = \"planner\", top_p = 0.5 }", "roles.planner.top_p"),
             ("train.entropy_coefficient=0.01", "train.entropy_coefficient"),
             ("imitation.pretrained=true", "imitation.pretrained"),
+            ("validation.knock_out=always", "validation.knock_out"),
         ] {
             let message = load(&[setting]).unwrap_err();
             assert!(message.contains(named) && !message.contains("secret"), "{setting}: {message}");

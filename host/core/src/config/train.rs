@@ -177,7 +177,8 @@ table! {
         pub epsilon: f64 = 1e-8, above(0.0, 1.0);
         /// Decoupled weight decay.
         pub weight_decay: f64 = 0.0, 0.0..=1.0;
-        /// Gradients are scaled down to this L2 norm.
+        /// Gradients are scaled down to this L2 norm. Beside a policy over Tinker's protocol 1e9,
+        /// which is the default there, is 1 for policies that are trained here.
         pub max_gradient_norm: f64 = 1.0, above(0.0, 1e12);
         /// An update that moves a policy further than this, in nats per token (`movement` in
         /// docs/metrics.md), is taken back and made again at half its learning rate, three times at
@@ -283,7 +284,11 @@ impl TrainConfig {
 
     /// Whether an answer that was compared with nothing is regularized, too.
     pub fn regularizes_all(&self) -> bool {
-        let regularizes = self.entropy_coefficient != 0.0 || self.kl_coefficient != 0.0;
-        regularizes && self.regularize == Regularize::All
+        self.regularizes() && self.regularize == Regularize::All
+    }
+
+    /// Whether there is an entropy bonus or a KL penalty.
+    pub(super) fn regularizes(&self) -> bool {
+        self.entropy_coefficient != 0.0 || self.kl_coefficient != 0.0
     }
 }

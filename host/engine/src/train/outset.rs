@@ -100,10 +100,37 @@ fn begin(config: Config, mut team: Team, folder: RunFolder) -> anyhow::Result<Tr
     let beginners = beginners(&config, &team);
     if !beginners.is_empty() {
         warm_start(&config, &mut team, &beginners)?;
+    } else if let Some(note) = passed_over(&config).filter(|_| folder.is_written_here()) {
+        report::note(note);
     }
     let tested = config.validation.tasks;
     let wait = report::Wait::new(format!("{tested} test tasks before training"));
     let begun = Training::begin(config, team, folder);
     wait.finish();
     Ok(begun?)
+}
+
+/// What is said where no policy begins with the warm start, and something was set for it.
+fn passed_over(config: &Config) -> Option<&'static str> {
+    let imitation = &config.imitation;
+    (imitation.enabled && !imitation.pretrained && config.sets_imitation()).then_some(
+        "note: [imitation] does nothing here: no policy that is trained here and plays begins as \
+         random weights; imitation.pretrained = true has those of a `path` imitate, too",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_sets_a_warm_start_that_nobody_begins_with_is_told_so() {
+        let note = |sets: &[&str]| {
+            let sets: Vec<String> = sets.iter().map(ToString::to_string).collect();
+            passed_over(&Config::load(None, &sets).unwrap())
+        };
+        assert!(note(&["imitation.tasks=64"]).unwrap().contains("imitation.pretrained = true"));
+        assert_eq!(note(&[]), None);
+        assert_eq!(note(&["imitation.tasks=64", "imitation.enabled=false"]), None);
+    }
 }

@@ -392,6 +392,30 @@ fn who_was_refused_alone_or_with_others_worth_more_is_not_pushed_away() {
 }
 
 #[test]
+fn answers_that_were_all_refused_keep_what_another_comparison_says_of_them() {
+    let mut samples: Vec<Sample> = (0..2).map(|branch| sample(0, 0, 0, "solo", branch)).collect();
+    for sample in &mut samples {
+        (sample.accepted, sample.reward.local) = (false, 1.0);
+    }
+    let of = |samples: &[Sample], config: AdvantageConfig| {
+        compare(samples, &config, &mut Memory::default(), |_| true).credits.advantages
+    };
+    let scaled = |scale| AdvantageConfig { scale: Some(scale), ..AdvantageConfig::default() };
+    assert_eq!(of(&samples, scaled(Scale::Half)), [Some(0.5); 2]);
+    assert!(of(&samples, scaled(Scale::Running)).into_iter().all(|a| a.unwrap() > 0.0));
+    // Both episodes are worth 1; in the second turn's state it is yet to be earned in one of them.
+    let mut samples = Vec::new();
+    for (episode, turn, local) in [(0, 0, 1.0), (0, 1, 0.0), (1, 0, 0.0), (1, 1, 1.0)] {
+        let mut row = sample(0, episode, turn, "solo", 0);
+        (row.accepted, row.reward.local, row.prompt) = (false, local, vec![turn as u32].into());
+        samples.push(row);
+    }
+    let gigpo = AdvantageConfig { estimator: Estimator::Gigpo, ..AdvantageConfig::default() };
+    let advantages = of(&samples, gigpo);
+    assert!(advantages[1].unwrap() < 0.0 && advantages[3].unwrap() > 0.0, "{advantages:?}");
+}
+
+#[test]
 fn samples_outside_every_group_have_no_advantage() {
     assert_eq!(advantages(&[], (Scale::Spread, 0.0), 2), [None, None]);
 }

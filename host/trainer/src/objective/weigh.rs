@@ -173,9 +173,12 @@ enum Ratio {
 /// min(sA, clip(s)A) with one ratio s for the answer; a mean over answers.
 fn by_answer(config: &TrainConfig, scored: &Scored, ratio: Ratio) -> Vec<Pull> {
     let Some(advantage) = scored.advantage() else { return scored.none() };
-    let length = scored.drawn().count().max(1) as f64;
-    let tokens = scored.drawn().map(|(at, now)| {
-        let (before, correction) = scored.anchor.token(scored.row, scored.index, at);
+    let token = |at: usize| scored.anchor.token(scored.row, scored.index, at);
+    // What is masked is no part of the answer.
+    let is_masked = |at: usize| token(at).1 == 0.0;
+    let length = scored.drawn().filter(|(at, _)| !is_masked(*at)).count().max(1) as f64;
+    let tokens = scored.drawn().filter(|(at, _)| !is_masked(*at)).map(|(at, now)| {
+        let (before, correction) = token(at);
         (f64::from(now - before), f64::from(correction).ln())
     });
     let (log_ratio, log_correction) =
@@ -187,8 +190,8 @@ fn by_answer(config: &TrainConfig, scored: &Scored, ratio: Ratio) -> Vec<Pull> {
     let whole = Token { advantage, logprob: 0.0, ratio: (log_ratio * per_token).exp() };
     let correction = (log_correction / length).exp();
     let pull = clipped(config, &whole).times(f64::from(scored.share_of_answer) * correction);
-    let token = Pull { slope: pull.slope * per_token, gain: pull.gain / length, ..pull };
-    scored.pulls(|_, _| token)
+    let of_token = Pull { slope: pull.slope * per_token, gain: pull.gain / length, ..pull };
+    scored.pulls(|at, _| if is_masked(at) { Pull::default() } else { of_token })
 }
 
 /// log σ(β·margin) for every pair of a better and a worse answer to one prompt,

@@ -4,7 +4,7 @@ use super::*;
 use crate::anchor::Anchor;
 use crate::bundle::{self, Bundle};
 use crate::member;
-use crate::objective::{Scored, weigh};
+use crate::objective::{Pull, Scored, weigh};
 use troupe_core::config::{AnchorChoice, Importance, Objective};
 
 fn config_of(objective: Objective) -> TrainConfig {
@@ -247,6 +247,40 @@ fn an_answer_that_was_compared_with_nothing_is_pulled_by_no_objective() {
     assert!((pull_of(&weighed, 1.0, Some(0.0)).0 - 1.0).abs() < 1e-9, "0 is an advantage");
     assert!((pull_of(&weighed, 1.0, Some(1.5)).0 - 1.5_f64.exp()).abs() < 1e-6);
     assert_eq!(pull_of(&weighed, 1.0, Some(50.0)).0, 20.0, "weights are bounded");
+}
+
+#[test]
+fn a_masked_token_is_left_out_of_its_answer_and_does_not_silence_it() {
+    let mut long = troupe_core::example::sample(0, 0, 0, "solver", 0);
+    (long.completion.tokens, long.completion.logprobs) = (vec![1, 2, 3], vec![-1.0, -9.0, -1.0]);
+    let mut short = long.clone();
+    (short.completion.tokens, short.completion.logprobs) = (vec![1, 3], vec![-1.0, -1.0]);
+    let pulls = |config: &TrainConfig, sample: &Sample, before: Vec<f32>, now: Vec<f32>| {
+        let row = CreditedSample { sample, advantage: Some(0.5), weight: 1.0 };
+        let anchor = Anchor::at(config, &[sample], vec![before]);
+        let scored = Scored {
+            row: &row,
+            index: 0,
+            anchor: &anchor,
+            now,
+            reference: None,
+            share: 1.0,
+            share_of_answer: 1.0,
+        };
+        weigh(config, &[scored]).remove(0)
+    };
+    for objective in [Objective::Gspo, Objective::MGrpo] {
+        let importance = Importance::Mask;
+        let config = TrainConfig { importance, importance_cap: 3.0, ..config_of(objective) };
+        let whole = pulls(&config, &long, vec![-1.1, -1.0, -0.9], vec![-1.0, -4.0, -0.9]);
+        let left = pulls(&config, &short, vec![-1.1, -0.9], vec![-1.0, -0.9]);
+        assert!(left[0].slope > 0.0, "{objective:?}");
+        assert_eq!([whole[0], whole[2]], [left[0], left[1]], "{objective:?}");
+        assert_eq!(whole[1], Pull::default(), "{objective:?}");
+        let config = TrainConfig { importance: Importance::MaskAnswer, ..config };
+        let none = pulls(&config, &long, vec![-1.1, -1.0, -0.9], vec![-1.0, -4.0, -0.9]);
+        assert_eq!(none, [Pull::default(); 3], "{objective:?}");
+    }
 }
 
 #[test]

@@ -35,6 +35,17 @@ pub enum RoleMapError {
         /// The nearest right one.
         suggestion: String,
     },
+    /// A critic that would play.
+    #[error(
+        "the policy `{policy}` is a critic (policies.{policy}.learns), which plays no role, and \
+         `roles` gives it `{role}`; call the critic otherwise, or name another policy for the role"
+    )]
+    Critic {
+        /// The critic.
+        policy: String,
+        /// The role.
+        role: String,
+    },
     /// A snapshot of a policy that plays no role and so never trains.
     #[error(
         "the policy `{policy}` is a snapshot of `{of}`, which plays no role and so never changes; \

@@ -98,9 +98,13 @@ impl<'s> Scheduler<'s> {
         's: 'scope,
     {
         while self.playing > 0 || !self.asked.is_empty() {
-            let started = Instant::now();
+            let (started, awaits_players) = (Instant::now(), self.playing > 0);
             self.take_done(scope, sampler, rollout)?;
-            rollout.plugins += started.elapsed();
+            // Where nothing is played, it is answers from elsewhere that are waited for.
+            match awaits_players {
+                true => rollout.plugins += started.elapsed(),
+                false => rollout.generation += started.elapsed(),
+            }
             let started = Instant::now();
             for way in 0..sampler.engines.len() {
                 for (ticket, completions) in sampler.engines[way].advance()? {

@@ -121,8 +121,7 @@ impl Training {
             }
             Some(Ahead::Drawing(_)) | None if !self.config.rollout.tables.is_empty() => {
                 self.progress.step += 1;
-                let (tables, step) = (&self.config.rollout.tables, self.progress.step);
-                Ok((stored(tables, step, &self.learning.team)?, 0))
+                Ok((stored(&self.config, self.progress.step, &self.learning.team)?, 0))
             }
             Some(Ahead::Drawing(_)) | None => {
                 self.publish()?;

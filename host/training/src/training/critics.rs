@@ -21,6 +21,7 @@ use troupe_core::trajectory::Sample;
 use troupe_estimators::credit::Credits;
 use troupe_model::Policy;
 use troupe_trainer::ValueCritic;
+use value::spent_on;
 
 /// What critics of values have beside their policies, by name. What critics of preferences have is
 /// a trainer like any other.
@@ -56,6 +57,8 @@ impl Training {
                 Learns::Preference => self.learn_preferences(&name, &rollout.samples, seed)?,
                 Learns::Value => {
                     asked = self.ask_again(&name, &rollout.samples, seed)?;
+                    self.progress.totals += spent_on(asked.as_deref().unwrap_or_default());
+                    record.totals = self.progress.totals;
                     let fresh = asked.as_deref().unwrap_or(&rollout.samples);
                     let metrics = self.learn_values(&name, (&rollout.samples, fresh), seed)?;
                     learns_alone |= self.learns_alone(&name);

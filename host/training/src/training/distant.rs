@@ -21,7 +21,8 @@ use troupe_trainer::{
 
 impl Learning {
     /// Policies on servers learn from their own samples, all at the same time. What they were is
-    /// what they go back to until [`Learning::settle_distant`].
+    /// what they go back to until [`Learning::settle_distant`]. If one of them fails, none has made
+    /// an update.
     pub(super) fn update_distant(
         &mut self,
         config: &Config,
@@ -32,6 +33,7 @@ impl Learning {
         let sampling = self.team.role_map.sampling(&config.rollout);
         let regularizes_all = config.train.regularizes_all();
         let distant = &self.team.distant;
+        let before = self.distant.clone();
         let update = |name: &String, trainer: &mut DistantTrainer| {
             let policy = &*distant[name];
             trainer.set_spent(spent);
@@ -50,7 +52,11 @@ impl Learning {
             };
             threads.into_iter().map(join).collect()
         });
-        updated.into_iter().collect()
+        let updated: Result<_, TrainingError> = updated.into_iter().collect();
+        if updated.is_err() {
+            self.distant = before;
+        }
+        updated
     }
 
     /// From now on, policies on servers go back to what they have become.

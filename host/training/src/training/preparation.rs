@@ -5,7 +5,8 @@ use troupe_core::config::{AnchorChoice, Config, ConfigError, Importance};
 use troupe_guests::scenario::Next;
 use troupe_model::{Device, Policy, resident_memory};
 use troupe_trainer::{
-    Base, DoesNotFit, Load, Machine, Plan, critic_bytes, destroys, is_language_model, suitable_rate,
+    Base, DistantTrainer, DoesNotFit, Load, Machine, Plan, critic_bytes, destroys,
+    is_language_model, suitable_rate,
 };
 
 /// Tasks whose first prompts say how long prompts are.
@@ -55,14 +56,24 @@ fn settle_learning_rate(config: &Config, team: &Team) -> Result<Config, ConfigEr
         return Err(ConfigError::Invalid { key, reason });
     }
     let unset = trained.filter(|(name, _)| rate_of(name) == 0.0);
-    let mut suitable = unset.map(|(_, policy)| suitable_rate(policy));
+    let here = unset.map(|(_, policy)| suitable_rate(policy));
+    let players = team.role_map.policies();
+    let elsewhere = config.over_tinker().map(|(name, _)| name);
+    let elsewhere = elsewhere.filter(|name| players.contains_key(*name) && rate_of(name) == 0.0);
+    let suitable = common(here, elsewhere.map(|_| DistantTrainer::SUITABLE_RATE));
     let mut config = config.clone();
-    if let Some(first) = suitable.next()
-        && suitable.all(|other| other == first)
-    {
-        config.train.learning_rate = first;
-    }
+    config.train.learning_rate = suitable.unwrap_or(config.train.learning_rate);
     Ok(config)
+}
+
+/// The learning rate that suits all that are trained, `here` and `elsewhere`. Where there is none,
+/// each takes its own; so do those that are all elsewhere.
+fn common(
+    mut here: impl Iterator<Item = f64>,
+    elsewhere: impl Iterator<Item = f64>,
+) -> Option<f64> {
+    let first = here.next()?;
+    here.chain(elsewhere).all(|other| other == first).then_some(first)
 }
 
 /// What is to be said of a language model whose weights are of a type that its device is slow with:
@@ -188,5 +199,22 @@ fn machine_of(team: &Team, bases: &[Base]) -> Machine {
         host_memory,
         program,
         world: team.ranks.world() as u64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_policy_on_a_server_and_one_that_is_here_have_one_rate_only_if_it_suits_both() {
+        let of = |here: &[f64], elsewhere: &[f64]| {
+            common(here.iter().copied(), elsewhere.iter().copied())
+        };
+        assert_eq!(of(&[1e-3, 1e-3], &[]), Some(1e-3));
+        assert_eq!(of(&[1e-3, 2e-5], &[]), None);
+        assert_eq!(of(&[1e-3], &[DistantTrainer::SUITABLE_RATE]), None);
+        assert_eq!(of(&[2e-4], &[DistantTrainer::SUITABLE_RATE]), Some(2e-4));
+        assert_eq!(of(&[], &[DistantTrainer::SUITABLE_RATE]), None);
     }
 }

@@ -13,6 +13,7 @@ use crate::training::replay::Replay;
 use crate::training::{Training, TrainingError};
 use troupe_core::config::{Reading, ValueCriticConfig};
 use troupe_core::seed::Seed;
+use troupe_core::totals::Totals;
 use troupe_core::trajectory::{Reward, Sample};
 use troupe_estimators::critique::{Transition, generalized, transitions};
 use troupe_model::{Policy, Request};
@@ -141,6 +142,17 @@ impl Training {
         let prompts = prompts_of(policy, reads_hints, answers.iter().copied())?;
         let critic = &self.learning.critics[name];
         Ok(critic.judge(policy, &answered(answers, &prompts))?)
+    }
+}
+
+/// What was read and drawn for answers that were asked for one by one.
+pub(super) fn spent_on(answers: &[Sample]) -> Totals {
+    let completions = answers.iter().map(|answer| answer.completion.length() as u64);
+    Totals {
+        samples: answers.len() as u64,
+        completion_tokens: completions.sum(),
+        prompt_tokens: answers.iter().map(|answer| answer.prompt.len() as u64).sum(),
+        acts: 0,
     }
 }
 
