@@ -206,19 +206,20 @@ fn pull_of(config: &TrainConfig, ratio: f32, advantage: Option<f32>) -> (f64, f6
     (sample.completion.tokens, sample.completion.logprobs) = (vec![1], vec![-1.0]);
     let (row, anchor) =
         (CreditedSample { sample: &sample, advantage, weight: 1.0 }, Anchor::Sampled);
-    let now = vec![-1.0 + ratio.ln()];
-    let (share, share_of_answer) = (1.0, 1.0);
-    let scored = Scored {
-        row: &row,
-        index: 0,
-        anchor: &anchor,
-        now,
-        reference: None,
-        share,
-        share_of_answer,
-    };
-    let pull = weigh(config, &[scored])[0][0];
+    let pull = pulls(config, &row, &anchor, vec![-1.0 + ratio.ln()])[0];
     (pull.slope, pull.gain)
+}
+
+/// The pulls of an answer's tokens, which now have these log-probabilities.
+fn pulls(
+    config: &TrainConfig,
+    row: &CreditedSample<'_>,
+    anchor: &Anchor,
+    now: Vec<f32>,
+) -> Vec<Pull> {
+    let (share, share_of_answer) = (1.0, 1.0);
+    let scored = Scored { row, index: 0, anchor, now, reference: None, share, share_of_answer };
+    weigh(config, &[scored]).remove(0)
 }
 
 #[test]
@@ -255,30 +256,21 @@ fn a_masked_token_is_left_out_of_its_answer_and_does_not_silence_it() {
     (long.completion.tokens, long.completion.logprobs) = (vec![1, 2, 3], vec![-1.0, -9.0, -1.0]);
     let mut short = long.clone();
     (short.completion.tokens, short.completion.logprobs) = (vec![1, 3], vec![-1.0, -1.0]);
-    let pulls = |config: &TrainConfig, sample: &Sample, before: Vec<f32>, now: Vec<f32>| {
+    let of = |config: &TrainConfig, sample: &Sample, before: Vec<f32>, now: Vec<f32>| {
         let row = CreditedSample { sample, advantage: Some(0.5), weight: 1.0 };
         let anchor = Anchor::at(config, &[sample], vec![before]);
-        let scored = Scored {
-            row: &row,
-            index: 0,
-            anchor: &anchor,
-            now,
-            reference: None,
-            share: 1.0,
-            share_of_answer: 1.0,
-        };
-        weigh(config, &[scored]).remove(0)
+        pulls(config, &row, &anchor, now)
     };
     for objective in [Objective::Gspo, Objective::MGrpo] {
         let importance = Importance::Mask;
         let config = TrainConfig { importance, importance_cap: 3.0, ..config_of(objective) };
-        let whole = pulls(&config, &long, vec![-1.1, -1.0, -0.9], vec![-1.0, -4.0, -0.9]);
-        let left = pulls(&config, &short, vec![-1.1, -0.9], vec![-1.0, -0.9]);
+        let whole = of(&config, &long, vec![-1.1, -1.0, -0.9], vec![-1.0, -4.0, -0.9]);
+        let left = of(&config, &short, vec![-1.1, -0.9], vec![-1.0, -0.9]);
         assert!(left[0].slope > 0.0, "{objective:?}");
         assert_eq!([whole[0], whole[2]], [left[0], left[1]], "{objective:?}");
         assert_eq!(whole[1], Pull::default(), "{objective:?}");
         let config = TrainConfig { importance: Importance::MaskAnswer, ..config };
-        let none = pulls(&config, &long, vec![-1.1, -1.0, -0.9], vec![-1.0, -4.0, -0.9]);
+        let none = of(&config, &long, vec![-1.1, -1.0, -0.9], vec![-1.0, -4.0, -0.9]);
         assert_eq!(none, [Pull::default(); 3], "{objective:?}");
     }
 }
